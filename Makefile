@@ -1,0 +1,157 @@
+# Updraft. `make help` lists the targets; `make demo` and `make check` also install what is missing.
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+comma := ,
+
+# Knobs: auto, yes or no. `yes` and absent is an error that points at $(B)/config.log.
+CUDA   ?= auto
+NCCL   ?= auto
+MPI    ?= auto
+HWLOC  ?= auto
+STATIC ?=
+SANITIZE ?=
+COVERAGE ?=
+WERROR ?=
+V ?=
+CUDA_HOME  ?= /usr/local/cuda
+NCCL_HOME  ?=
+CUDA_ARCHS ?= 80 86 89 90 100 120
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share/updraft
+MAN1DIR ?= $(PREFIX)/share/man/man1
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+NVCC ?= $(CUDA_HOME)/bin/nvcc
+AR ?= ar
+B := build$(if $(filter-out gcc,$(notdir $(CC))),-$(notdir $(CC)))$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(COVERAGE),-cov)$(if $(STATIC),-static)
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wwrite-strings -Wpointer-arith -Wvla -Wformat=2 -Wundef \
+	-Wdouble-promotion -fno-common
+OPT := -O2 -g
+ALL_CPPFLAGS = -I. -D_GNU_SOURCE $(PKG_CPPFLAGS) $(CPPFLAGS)
+ALL_CFLAGS = -std=c11 $(OPT) $(WARNINGS) $(if $(WERROR),-Werror) \
+	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
+	$(if $(COVERAGE),--coverage) $(CFLAGS)
+ALL_LDFLAGS = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(if $(COVERAGE),--coverage) $(LDFLAGS)
+ALL_NVCCFLAGS = -I. -O3 -lineinfo -std=c++17 -Xcompiler -Wall$(comma)-Wextra$(comma)-fno-exceptions$(comma)-fno-rtti \
+	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) \
+	-gencode arch=compute_$(lastword $(CUDA_ARCHS))$(comma)code=compute_$(lastword $(CUDA_ARCHS)) $(NVCCFLAGS)
+Q := $(if $(V),,@)
+
+.PHONY: all
+all: $(B)/updraft ## build the program
+
+# --- What is there: probes that compile and link, run once per set of knobs ---------------------
+GOALS := $(or $(MAKECMDGOALS),all)
+NO_CONFIG := help clean deps format fresh
+ifneq ($(filter-out $(NO_CONFIG),$(GOALS)),)
+include $(B)/config.mk
+endif
+
+KNOBS := $(CUDA) $(NCCL) $(MPI) $(HWLOC) $(CUDA_HOME) $(NCCL_HOME) $(CC) $(STATIC) $(CFLAGS) $(LDFLAGS)
+$(B)/knobs: FORCE
+	@mkdir -p $(@D); echo '$(KNOBS)' | cmp -s - $@ || echo '$(KNOBS)' >$@
+
+lib = $(if $(STATIC),-Wl$(comma)-Bstatic $(1) -Wl$(comma)-Bdynamic,$(1))
+GSL_LIBS    := $(call lib,-lgsl -lgslcblas) -lm
+CJSON_LIBS  := $(call lib,-lcjson)
+SQLITE_LIBS := $(call lib,-lsqlite3) -lpthread -ldl -lm
+CUDA_LIBS   := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
+NCCL_INC    := $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) -isystem $(CUDA_HOME)/include
+
+# try(NAME, knob, program, flags): HAVE_NAME is 1 where the program compiles and links.
+try = if [ '$(2)' = no ]; then echo 'HAVE_$(1) :='; \
+	elif printf '$(3)' | $(CC) -x c -o /dev/null - $(4) $(LDFLAGS) 2>>$(B)/config.log; then echo 'HAVE_$(1) := 1'; \
+	elif [ '$(2)' = yes ]; then echo "updraft: $(1) is required but its probe failed: see $(B)/config.log; make deps installs packages" >&2; exit 1; \
+	else echo 'HAVE_$(1) :='; fi
+$(B)/config.mk: $(B)/knobs Makefile
+	@$(if $(filter demo check check-fast bench backtest,$(GOALS)),tests/deps.sh)
+	@: >$(B)/config.log; { \
+	$(call try,GSL,yes,#include <gsl/gsl_version.h>\n#include <gsl/gsl_math.h>\nint main(void){return gsl_isnan(0.0);}\n,$(GSL_LIBS)) && \
+	$(call try,CJSON,yes,#include <cjson/cJSON.h>\nint main(void){return cJSON_Version()==0;}\n,$(CJSON_LIBS)) && \
+	$(call try,SQLITE,yes,#include <sqlite3.h>\nint main(void){return sqlite3_libversion_number()==0;}\n,$(SQLITE_LIBS)) && \
+	$(call try,HWLOC,$(HWLOC),#include <hwloc.h>\nint main(void){return hwloc_get_api_version()==0;}\n,-lhwloc) && \
+	$(call try,CUDA,$(CUDA),#include <cuda_runtime_api.h>\nint main(void){int n;return cudaGetDeviceCount(&n);}\n,-I$(CUDA_HOME)/include $(CUDA_LIBS)) && \
+	$(call try,NCCL,$(NCCL),#include <nccl.h>\nint main(void){return NCCL_MAJOR==0;}\n,$(NCCL_INC)) && \
+	$(call try,MPI,$(MPI),#include <mpi.h>\nint main(void){return MPI_Init(0$(comma)0);}\n,$$(pkg-config --cflags --libs ompi-c 2>/dev/null || echo -lmpi)); } >$@.tmp && mv $@.tmp $@
+	@sed -n 's/HAVE_\(.*\) := 1/  with \1/p; s/HAVE_\(.*\) :=$$/  without \1/p' $@ >&2
+
+$(B)/flags: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(ALL_NVCCFLAGS)' | cmp -s - $@ || \
+	echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(ALL_NVCCFLAGS)' >$@
+
+# --- Sources: every file of a folder; CUDA files where there is CUDA -----------------------------
+MODEL_SRC   := $(sort $(wildcard model/*.c))
+TRACES_SRC  := $(sort $(wildcard traces/*.c))
+PLOTS_SRC   := $(sort $(wildcard plots/*.c))
+MEASURE_SRC := $(filter-out measure/cuda_%.c measure/nccl_%.c,$(sort $(wildcard measure/*.c)))
+ifdef HAVE_CUDA
+MEASURE_SRC += $(sort $(wildcard measure/cuda_*.c))
+KERNEL_SRC  := $(sort $(wildcard kernels/*.cu))
+ifdef HAVE_NCCL
+MEASURE_SRC += $(sort $(wildcard measure/nccl_*.c))
+endif
+endif
+LIB_SRC := $(MODEL_SRC) $(TRACES_SRC) $(PLOTS_SRC) $(MEASURE_SRC)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(KERNEL_SRC:%.cu=$(B)/%.cu.o)
+LIBS = $(CJSON_LIBS) $(SQLITE_LIBS) $(GSL_LIBS) $(if $(HAVE_HWLOC),-lhwloc) $(if $(HAVE_CUDA),$(CUDA_LIBS)) -lpthread -lm -ldl
+
+$(B)/measure/%.o: private PKG_CPPFLAGS += $(if $(HAVE_CUDA),-DHAVE_CUDA -isystem $(CUDA_HOME)/include) \
+	$(if $(HAVE_NCCL),-DHAVE_NCCL $(NCCL_INC)) $(if $(HAVE_HWLOC),-DHAVE_HWLOC)
+$(B)/traces/cmd_plot.o $(B)/plots/%.o $(B)/traces/%.o: private PKG_CPPFLAGS += -DDATADIR='"$(DATADIR)"'
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(B)/%.cu.o: %.cu $(B)/flags
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(ALL_NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+$(B)/libupdraft.a: $(LIB_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(B)/updraft: $(B)/updraft.o $(B)/libupdraft.a
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(B)/updraft.o $(B)/libupdraft.a $(LIBS)
+
+# --- Tests ---------------------------------------------------------------------------------------
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(B)/tests/unit/%)
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/tests/fuzz/%)
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libupdraft.a
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/libupdraft.a $(LIBS) -lcmocka
+# A fuzz target is linked with a main that replays its corpus, so any compiler runs it.
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/replay.o $(B)/libupdraft.a
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/tests/replay.o $(B)/libupdraft.a $(LIBS)
+
+.PHONY: check check-fast check-cli check-static deps demo bench backtest install clean help format coverage FORCE
+check: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## pass the tests (installs what is missing)
+	@B=$(B) tests/run all
+check-fast: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## the tests that take seconds
+	@B=$(B) tests/run fast
+golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
+	@B=$(B) REWRITE=1 tests/run cli
+deps: ## install the packages that are missing
+	@tests/deps.sh
+format: ## format the C sources
+	clang-format -i *.c $(foreach d,model traces measure plots tests tests/unit tests/fuzz,$(wildcard $(d)/*.[ch]))
+check-static: ## clang-tidy over everything
+	@tests/tidy.sh
+install: $(B)/updraft ## install under $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MAN1DIR) $(DESTDIR)$(DATADIR)
+	install -m 755 $(B)/updraft $(DESTDIR)$(BINDIR)/updraft
+	install -m 644 docs/updraft.1 $(DESTDIR)$(MAN1DIR)/updraft.1
+	cp -R traces/scenarios traces/recorded traces/reference traces/catalogue.json plots $(DESTDIR)$(DATADIR)/
+coverage: ## line coverage of the tests, with gcov
+	$(MAKE) COVERAGE=1 check
+	@for d in model traces plots measure; do gcov -n -o build-cov/$$d $$d/*.c; done 2>/dev/null | grep -A1 "^File '[a-z]*/" | paste - - - | sed "s/File '//; s/'//; s/Lines executed://"
+clean: ## remove everything built
+	rm -rf build build-*
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+-include $(wildcard $(B)/*.d $(B)/*/*.d $(B)/*/*/*.d)
