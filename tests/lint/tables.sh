@@ -16,6 +16,7 @@ check model/effects.def EFFECT model/effect_ .c
 check traces/importers.def IMPORTER traces/import_ .c
 check measure/backends.def BACKEND measure/backend_ .c
 check measure/probes.def PROBE measure/probe_ .c
+check measure/checks.def CHECK measure/check_ .c
 check plots/plots.def PLOT plots/plot_ .gp
 for id in $(rows commands.def COMMAND); do
     ls */cmd_$id.c >/dev/null 2>&1 || say "commands.def: row $id has no cmd_$id.c"
