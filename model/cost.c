@@ -16,8 +16,7 @@ static double saturating_us(const struct cost *c, double bytes)
 {
     const struct cost_segment *s = &c->segments[0];
     double denominator = bytes + c->half_bytes;
-    return s->alpha_us +
-           (denominator > 0 ? s->beta_us_per_byte * bytes * bytes / denominator : 0);
+    return s->alpha_us + (denominator > 0 ? s->beta_us_per_byte * bytes * bytes / denominator : 0);
 }
 
 /* Cubic Hermite between knots; straight in log-log outside. */

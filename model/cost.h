@@ -47,8 +47,8 @@ struct cost {
      * (point_sigma). Extrapolation widens it by extrap_sigma per factor of two beyond the range. */
     double rel_sigma, point_sigma, extrap_sigma;
 
-    int points;             /* records behind it */
-    double max_rel_error;   /* of the fit, in sample */
+    int points;           /* records behind it */
+    double max_rel_error; /* of the fit, in sample */
     double median_rel_error;
     double cv_median_rel_error, cv_mean_rel_error; /* leave one size out */
 };

@@ -1,0 +1,293 @@
+#include "model/evaluate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/acceptance.h"
+
+/* The collectives' state: today's, or an edited one. Both are priced by the same code. */
+struct wire {
+    const struct scenario_costs *cost;
+    double bytes_scale, cutoff_bytes, latency_us, latency_scale, extra_us, skew_us, insitu;
+    double logits_latency_us;
+    int ranks, all_gather;
+};
+
+static struct wire wire_now(const struct scenario *s)
+{
+    return (struct wire){
+        .cost = &s->cost,
+        .bytes_scale = s->allreduce.bytes_scale,
+        .cutoff_bytes = s->allreduce.cutoff_bytes,
+        .latency_us = s->allreduce.latency_us.set ? s->allreduce.latency_us.value : (double)NAN,
+        .latency_scale = s->allreduce.latency_scale.value,
+        .extra_us = s->allreduce.extra_us.value,
+        .skew_us = s->allreduce.skew_us.value,
+        .insitu = s->allreduce.insitu.value,
+        .logits_latency_us = s->logits.latency_us.set ? s->logits.latency_us.value : (double)NAN,
+        .ranks = s->ranks,
+        .all_gather = s->logits.all_gather,
+    };
+}
+
+static struct wire wire_reference(const struct scenario *s)
+{
+    const struct scenario_reference *r = &s->ref;
+    return (struct wire){
+        .cost = &r->cost,
+        .bytes_scale = r->bytes_scale,
+        .cutoff_bytes = r->cutoff_bytes,
+        .latency_us = r->latency_us,
+        .latency_scale = r->latency_scale,
+        .extra_us = r->extra_us,
+        .skew_us = r->skew_us,
+        .insitu = s->allreduce.insitu.value,
+        .logits_latency_us = r->logits_latency_us,
+        .ranks = r->ranks,
+        .all_gather = r->all_gather,
+    };
+}
+
+static void note_source(const struct cost *c, double bytes, unsigned *flags)
+{
+    if (c->source == COST_SYNTHESIZED)
+        *flags |= OUTCOME_COST_SYNTHESIZED;
+    else if (bytes < c->min_bytes || bytes > c->max_bytes)
+        *flags |= OUTCOME_COST_EXTRAPOLATED;
+}
+
+/* One allreduce of `bytes` per rank. A latency given outright replaces the model and its in-situ
+ * factor: the user says what it takes. */
+static double wire_allreduce_us(const struct wire *w, double bytes, unsigned *flags)
+{
+    if (w->ranks < 2)
+        return 0;
+    double us;
+    if (!isnan(w->latency_us)) {
+        us = w->latency_us;
+    } else {
+        bytes *= w->bytes_scale;
+        const struct cost *c = w->cost->small;
+        double factor = w->cost->small_factor;
+        if (w->cost->large != NULL && w->cutoff_bytes > 0 && bytes > w->cutoff_bytes) {
+            c = w->cost->large;
+            factor = w->cost->large_factor;
+        }
+        if (c == NULL)
+            return 0;
+        note_source(c, bytes, flags);
+        us = cost_latency_us(c, bytes) * factor * w->insitu;
+    }
+    us = us * w->latency_scale + w->extra_us + w->skew_us;
+    return us > 0 ? us : 0;
+}
+
+/* One all-gather of `bytes` in total. A ring allreduce is a reduce-scatter and an all-gather of the
+ * same volume, so where no all-gather was measured it is half an allreduce of that size. */
+static double wire_gather_us(const struct wire *w, double bytes, unsigned *flags)
+{
+    if (w->ranks < 2 || !w->all_gather || bytes <= 0)
+        return 0;
+    if (!isnan(w->logits_latency_us))
+        return w->logits_latency_us;
+    if (w->cost->gather != NULL) {
+        note_source(w->cost->gather, bytes, flags);
+        return cost_latency_us(w->cost->gather, bytes) * w->cost->gather_factor * w->insitu;
+    }
+    const struct cost *c = w->cost->large != NULL ? w->cost->large : w->cost->small;
+    if (c == NULL)
+        return 0;
+    double factor = w->cost->large != NULL ? w->cost->large_factor : w->cost->small_factor;
+    *flags |= OUTCOME_GATHER_DERIVED;
+    return 0.5 * cost_latency_us(c, bytes) * factor * w->insitu;
+}
+
+double evaluate_allreduce_us(const struct scenario *s, double bytes)
+{
+    unsigned flags = 0;
+    struct wire w = wire_now(s);
+    return wire_allreduce_us(&w, bytes, &flags);
+}
+
+static double curve_at(const struct qty_curve *c, double x, unsigned *flags)
+{
+    if (c->n == 1)
+        return c->y[0];
+    int i = 0;
+    while (i + 2 < c->n && x > c->x[i + 1])
+        i++;
+    if (x > c->x[c->n - 1])
+        *flags |= OUTCOME_ROWS_EXTRAPOLATED;
+    double t = (x - c->x[i]) / (c->x[i + 1] - c->x[i]);
+    if (t < 0)
+        t = 0;
+    double y = c->y[i] + t * (c->y[i + 1] - c->y[i]);
+    return y > c->y[0] * 0.1 ? y : c->y[0] * 0.1;
+}
+
+/* Reading the weights that `rows` tokens touch: distinct experts of E, each token visiting k of
+ * them independently: E (1 - (1 - k/E)^rows). */
+static double weights_us(const struct scenario *s, int ranks, double rows)
+{
+    if (s->hardware.mem_bw_gb_per_s <= 0)
+        return 0;
+    double bytes = s->model.dense_weight_bytes.value;
+    if (s->model.experts > 0) {
+        double e = s->model.experts, k = s->model.experts_per_token;
+        bytes += e * (1 - pow(1 - k / e, rows)) * s->model.expert_weight_bytes.value;
+    }
+    return bytes / (ranks * s->hardware.mem_bw_gb_per_s * 1e3 * s->pass.bandwidth_efficiency.value);
+}
+
+/* Reading the KV cache of every request once; it is per rank already. */
+static double context_us(const struct scenario *s, double context, double requests)
+{
+    if (s->hardware.mem_bw_gb_per_s <= 0)
+        return 0;
+    return context * requests * s->model.kv_bytes_per_token.value /
+           (s->hardware.mem_bw_gb_per_s * 1e3 * s->pass.bandwidth_efficiency.value);
+}
+
+static double message_bytes(const struct scenario *s, double rows)
+{
+    return rows * s->model.hidden * s->model.dtype_bytes;
+}
+
+/* All collectives of a plain pass of `rows` rows under w. */
+static double pass_collectives_us(const struct scenario *s, const struct wire *w, int count,
+                                  double rows, unsigned *flags)
+{
+    double bytes = rows * s->model.vocab * s->logits.dtype_bytes;
+    return count * wire_allreduce_us(w, message_bytes(s, rows), flags) +
+           wire_gather_us(w, bytes, flags);
+}
+
+double evaluate_compute_us(const struct scenario *s, double rows, double requests, unsigned *flags)
+{
+    unsigned ignored = 0;
+    struct wire ref = wire_reference(s);
+    double us;
+    if (s->pass.curve.n > 0) {
+        /* The measured step, less what it paid for collectives and the host then. The curve is of
+         * plain steps, where every row is a request; more rows a request read the context less. */
+        double step = curve_at(&s->pass.curve, rows, flags);
+        us = step - pass_collectives_us(s, &ref, s->ref.count, rows, &ignored) -
+             s->host.step_us.value;
+        double floor_us = 0.05 * step;
+        if (us < floor_us) {
+            us = floor_us;
+            *flags |= OUTCOME_ANCHOR_CLIPPED;
+        }
+        us +=
+            context_us(s, s->context_tokens, requests) - context_us(s, s->ref.context_tokens, rows);
+        if (us < floor_us)
+            us = floor_us;
+        if (s->ranks != s->ref.ranks)
+            *flags |= OUTCOME_RANKS_CHANGED;
+        return us * s->pass.scale.value;
+    }
+    double growth = weights_us(s, s->ranks, rows) + s->pass.row_us.value * rows +
+                    context_us(s, s->context_tokens, requests);
+    double fixed = s->pass.fixed_us.value;
+    if (rows > 1)
+        *flags |= OUTCOME_ROOFLINE;
+    if (!s->pass.fixed_us.set && s->baseline.tokens_per_s.set) {
+        double b = s->ref.batch;
+        double step = b * 1e6 / s->baseline.tokens_per_s.value;
+        double rest =
+            step - pass_collectives_us(s, &ref, s->ref.count, b, &ignored) - s->host.step_us.value;
+        double roof = weights_us(s, s->ref.ranks, b) + s->pass.row_us.value * b +
+                      context_us(s, s->ref.context_tokens, b);
+        if (rest < 0.05 * step) {
+            rest = 0.05 * step;
+            *flags |= OUTCOME_ANCHOR_CLIPPED;
+        }
+        fixed = rest - roof;
+        if (fixed < 0) {
+            /* The roofline alone exceeds what was measured: keep its shape, lower its level. */
+            growth *= rest / roof;
+            fixed = 0;
+        }
+        if (s->ranks != s->ref.ranks)
+            *flags |= OUTCOME_RANKS_CHANGED;
+    }
+    us = fixed + growth;
+    return us * s->pass.scale.value;
+}
+
+static double graph_miss_us(const struct scenario *s, unsigned *flags)
+{
+    if (s->engine.cuda_graph_max_batch <= 0 || s->batch <= s->engine.cuda_graph_max_batch)
+        return 0;
+    *flags |= OUTCOME_GRAPH_MISS;
+    return s->engine.graph_miss_us.value;
+}
+
+static void draft_phase(const struct scenario *s, const struct wire *w, struct outcome *o, int m)
+{
+    /* The first draft comes out of the extend pass over the verified tokens (SGLang and vLLM), so
+     * num_steps drafts take num_steps - 1 further passes. */
+    int passes = s->draft.num_steps - 1;
+    o->extend_us = s->draft.extend_us.set ? s->draft.extend_us.value : s->draft.pass_us.value;
+    o->draft_us = passes * s->draft.pass_us.value + o->extend_us;
+    if (!s->draft.tensor_parallel || w->ranks < 2)
+        return;
+    double hidden = s->draft.hidden > 0 ? s->draft.hidden : s->model.hidden;
+    double vocab = s->draft.vocab > 0 ? s->draft.vocab : s->model.vocab;
+    double row_bytes = hidden * s->model.dtype_bytes, logit_bytes = vocab * s->logits.dtype_bytes;
+    int n = s->draft.allreduces_per_pass;
+    double rows = (double)s->batch * s->draft.topk;
+    int all_positions = strcmp(s->engine.name, "vllm") != 0;
+    o->draft_gather_us =
+        passes * wire_gather_us(w, rows * logit_bytes, &o->flags) +
+        wire_gather_us(w, (all_positions ? (double)s->batch * m : s->batch) * logit_bytes,
+                       &o->flags);
+    o->draft_allreduce_us = passes * n * wire_allreduce_us(w, rows * row_bytes, &o->flags) +
+                            n * wire_allreduce_us(w, (double)s->batch * m * row_bytes, &o->flags) +
+                            o->draft_gather_us;
+    o->draft_allreduce_count = (passes + 1) * n;
+}
+
+void evaluate(const struct scenario *s, struct outcome *o)
+{
+    *o = (struct outcome){0};
+    struct wire w = wire_now(s);
+    const double b = s->batch;
+    const int m = scenario_verify_tokens(s);
+    const int count = scenario_allreduce_count(s);
+    const double miss = graph_miss_us(s, &o->flags);
+    o->allreduce_count = count;
+
+    o->baseline_allreduce_us = wire_allreduce_us(&w, message_bytes(s, b), &o->flags);
+    o->baseline_step_us = evaluate_compute_us(s, b, b, &o->flags) +
+                          pass_collectives_us(s, &w, count, b, &o->flags) + s->host.step_us.value +
+                          miss;
+    o->baseline_tokens_per_s = b * 1e6 / o->baseline_step_us;
+
+    const double rows = b * m;
+    o->verify_rows = rows;
+    o->message_bytes = message_bytes(s, rows) * s->allreduce.bytes_scale;
+    o->allreduce_us = wire_allreduce_us(&w, message_bytes(s, rows), &o->flags);
+    o->verify_compute_us = evaluate_compute_us(s, rows, b, &o->flags) + miss;
+    o->logits_gather_us =
+        wire_gather_us(&w, rows * s->model.vocab * s->logits.dtype_bytes, &o->flags);
+    o->verify_allreduce_us = count * o->allreduce_us + o->logits_gather_us;
+    o->host_us = s->host.step_us.value;
+    o->tokens_per_cycle = 1;
+    if (scenario_speculates(s)) {
+        const struct qty_list *p = &s->draft.accept_rate;
+        int k = s->draft.num_steps;
+        draft_phase(s, &w, o, m);
+        o->host_us += s->host.speculative_us.value;
+        o->tokens_per_cycle =
+            s->draft.topk == 1 ? acceptance_chain_tokens(p->v, p->n, s->draft.accept_decay.value, k)
+                               : acceptance_tree_tokens(p->v, p->n, s->draft.accept_decay.value, k,
+                                                        s->draft.topk, m);
+        if (k > p->n && p->n > 1)
+            o->flags |= OUTCOME_ACCEPT_EXTRAPOLATED;
+    }
+    o->cycle_us = o->draft_us + o->verify_compute_us + o->verify_allreduce_us +
+                  o->draft_allreduce_us + o->host_us;
+    o->speculative_tokens_per_s = b * o->tokens_per_cycle * 1e6 / o->cycle_us;
+    o->speedup = o->speculative_tokens_per_s / o->baseline_tokens_per_s;
+}
