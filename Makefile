@@ -103,7 +103,7 @@ LIBS = $(CJSON_LIBS) $(SQLITE_LIBS) $(GSL_LIBS) $(if $(HAVE_HWLOC),-lhwloc) $(if
 
 $(B)/measure/%.o: private PKG_CPPFLAGS += $(if $(HAVE_CUDA),-DHAVE_CUDA -isystem $(CUDA_HOME)/include) \
 	$(if $(HAVE_NCCL),-DHAVE_NCCL $(NCCL_INC)) $(if $(HAVE_HWLOC),-DHAVE_HWLOC)
-$(B)/traces/cmd_plot.o $(B)/plots/%.o $(B)/traces/%.o: private PKG_CPPFLAGS += -DDATADIR='"$(DATADIR)"'
+$(B)/plots/%.o $(B)/traces/%.o: private PKG_CPPFLAGS += -DDATADIR='"$(DATADIR)"'
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -142,10 +142,11 @@ format: ## format the C sources
 check-static: ## clang-tidy over everything
 	@tests/tidy.sh
 install: $(B)/updraft ## install under $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MAN1DIR) $(DESTDIR)$(DATADIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MAN1DIR) $(DESTDIR)$(DATADIR)/traces $(DESTDIR)$(DATADIR)/plots
 	install -m 755 $(B)/updraft $(DESTDIR)$(BINDIR)/updraft
 	install -m 644 docs/updraft.1 $(DESTDIR)$(MAN1DIR)/updraft.1
-	cp -R traces/scenarios traces/recorded traces/reference traces/catalogue.json plots $(DESTDIR)$(DATADIR)/
+	cp -R $(wildcard traces/scenarios traces/recorded traces/reference traces/*.json) $(DESTDIR)$(DATADIR)/traces/
+	install -m 644 $(wildcard plots/*.gp) $(DESTDIR)$(DATADIR)/plots/
 coverage: ## line coverage of the tests, with gcov
 	$(MAKE) COVERAGE=1 check
 	@for d in model traces plots measure; do gcov -n -o build-cov/$$d $$d/*.c; done 2>/dev/null | grep -A1 "^File '[a-z]*/" | paste - - - | sed "s/File '//; s/'//; s/Lines executed://"
