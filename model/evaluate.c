@@ -10,7 +10,7 @@ struct wire {
     const struct scenario_costs *cost;
     double bytes_scale, cutoff_bytes, latency_us, latency_scale, extra_us, skew_us, insitu;
     double logits_latency_us;
-    int ranks, all_gather;
+    int ranks, all_gather, argmax;
 };
 
 static struct wire wire_now(const struct scenario *s)
@@ -27,6 +27,7 @@ static struct wire wire_now(const struct scenario *s)
         .logits_latency_us = s->logits.latency_us.set ? s->logits.latency_us.value : (double)NAN,
         .ranks = s->ranks,
         .all_gather = s->logits.all_gather,
+        .argmax = s->logits.argmax,
     };
 }
 
@@ -45,6 +46,7 @@ static struct wire wire_reference(const struct scenario *s)
         .logits_latency_us = r->logits_latency_us,
         .ranks = r->ranks,
         .all_gather = r->all_gather,
+        .argmax = r->argmax,
     };
 }
 
@@ -56,12 +58,10 @@ static void note_source(const struct cost *c, double bytes, unsigned *flags)
         *flags |= OUTCOME_COST_EXTRAPOLATED;
 }
 
-/* One allreduce of `bytes` per rank. A latency given outright replaces the model and its in-situ
- * factor: the user says what it takes. */
-static double wire_allreduce_us(const struct wire *w, double bytes, unsigned *flags)
+/* What the cost model says of one allreduce of `bytes` per rank. A latency given outright replaces
+ * the model and its in-situ factor: the user says what it takes. */
+static double wire_raw_us(const struct wire *w, double bytes, unsigned *flags)
 {
-    if (w->ranks < 2)
-        return 0;
     double us;
     if (!isnan(w->latency_us)) {
         us = w->latency_us;
@@ -78,8 +78,28 @@ static double wire_allreduce_us(const struct wire *w, double bytes, unsigned *fl
         note_source(c, bytes, flags);
         us = cost_latency_us(c, bytes) * factor * w->insitu;
     }
+    return us;
+}
+
+static double wire_finish_us(const struct wire *w, double us)
+{
     us = us * w->latency_scale + w->extra_us + w->skew_us;
     return us > 0 ? us : 0;
+}
+
+static double wire_allreduce_us(const struct wire *w, double bytes, unsigned *flags)
+{
+    return w->ranks < 2 ? 0 : wire_finish_us(w, wire_raw_us(w, bytes, flags));
+}
+
+/* `count` allreduces of `bytes` per rank, noted in *m; one of them takes the time returned. */
+static double wire_message_us(const struct wire *w, double count, double bytes,
+                              struct outcome_message *m, unsigned *flags)
+{
+    if (w->ranks < 2)
+        return 0;
+    *m = (struct outcome_message){count, bytes * w->bytes_scale, wire_raw_us(w, bytes, flags)};
+    return wire_finish_us(w, m->raw_us);
 }
 
 /* One all-gather of `bytes` in total. A ring allreduce is a reduce-scatter and an all-gather of the
@@ -148,6 +168,15 @@ static double context_us(const struct scenario *s, double context, double reques
            (s->hardware.mem_bw_gb_per_s * 1e3 * s->pass.bandwidth_efficiency.value);
 }
 
+/* The exchange of `rows` rows of logits: all `vocab` of them, or each rank's best one, a value and
+ * an index of four bytes. */
+static double logits_us(const struct scenario *s, const struct wire *w, double rows, double vocab,
+                        unsigned *flags)
+{
+    return wire_gather_us(w, rows * (w->argmax ? 8.0 * w->ranks : vocab * s->logits.dtype_bytes),
+                          flags);
+}
+
 static double message_bytes(const struct scenario *s, double rows)
 {
     return rows * s->model.hidden * s->model.dtype_bytes;
@@ -157,9 +186,8 @@ static double message_bytes(const struct scenario *s, double rows)
 static double pass_collectives_us(const struct scenario *s, const struct wire *w, int count,
                                   double rows, unsigned *flags)
 {
-    double bytes = rows * s->model.vocab * s->logits.dtype_bytes;
     return count * wire_allreduce_us(w, message_bytes(s, rows), flags) +
-           wire_gather_us(w, bytes, flags);
+           logits_us(s, w, rows, s->model.vocab, flags);
 }
 
 double evaluate_compute_us(const struct scenario *s, double rows, double requests, unsigned *flags)
@@ -171,8 +199,8 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
         /* The measured step, less what it paid for collectives and the host then. The curve is of
          * plain steps, where every row is a request; more rows a request read the context less. */
         double step = curve_at(&s->pass.curve, rows, flags);
-        us = step - pass_collectives_us(s, &ref, s->ref.count, rows, &ignored) -
-             s->host.step_us.value;
+        us =
+            step - pass_collectives_us(s, &ref, s->ref.count, rows, &ignored) - s->ref.host_step_us;
         double floor_us = 0.05 * step;
         if (us < floor_us) {
             us = floor_us;
@@ -195,7 +223,7 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
         double b = s->ref.batch;
         double step = b * 1e6 / s->baseline.tokens_per_s.value;
         double rest =
-            step - pass_collectives_us(s, &ref, s->ref.count, b, &ignored) - s->host.step_us.value;
+            step - pass_collectives_us(s, &ref, s->ref.count, b, &ignored) - s->ref.host_step_us;
         double roof = weights_us(s, s->ref.ranks, b) + s->pass.row_us.value * b +
                       context_us(s, s->ref.context_tokens, b);
         if (rest < 0.05 * step) {
@@ -229,55 +257,46 @@ static void draft_phase(const struct scenario *s, const struct wire *w, struct o
      * num_steps drafts take num_steps - 1 further passes. */
     int passes = s->draft.num_steps - 1;
     o->extend_us = s->draft.extend_us.set ? s->draft.extend_us.value : s->draft.pass_us.value;
-    o->draft_us = passes * s->draft.pass_us.value + o->extend_us;
+    o->extend_us *= s->draft.scale.value;
+    o->draft_us = passes * s->draft.pass_us.value * s->draft.scale.value + o->extend_us;
     if (!s->draft.tensor_parallel || w->ranks < 2)
         return;
     double hidden = s->draft.hidden > 0 ? s->draft.hidden : s->model.hidden;
     double vocab = s->draft.vocab > 0 ? s->draft.vocab : s->model.vocab;
-    double row_bytes = hidden * s->model.dtype_bytes, logit_bytes = vocab * s->logits.dtype_bytes;
+    double row_bytes = hidden * s->model.dtype_bytes;
     int n = s->draft.allreduces_per_pass;
     double rows = (double)s->batch * s->draft.topk;
     int all_positions = strcmp(s->engine.name, "vllm") != 0;
     o->draft_gather_us =
-        passes * wire_gather_us(w, rows * logit_bytes, &o->flags) +
-        wire_gather_us(w, (all_positions ? (double)s->batch * m : s->batch) * logit_bytes,
-                       &o->flags);
-    o->draft_allreduce_us = passes * n * wire_allreduce_us(w, rows * row_bytes, &o->flags) +
-                            n * wire_allreduce_us(w, (double)s->batch * m * row_bytes, &o->flags) +
-                            o->draft_gather_us;
+        passes * logits_us(s, w, rows, vocab, &o->flags) +
+        logits_us(s, w, all_positions ? (double)s->batch * m : s->batch, vocab, &o->flags);
+    double draft_us = wire_message_us(w, (double)passes * n, rows * row_bytes,
+                                      &o->message[OUTCOME_DRAFT], &o->flags);
+    double extend_us = wire_message_us(w, n, (double)s->batch * m * row_bytes,
+                                       &o->message[OUTCOME_EXTEND], &o->flags);
+    o->draft_allreduce_us = passes * n * draft_us + n * extend_us + o->draft_gather_us;
     o->draft_allreduce_count = (passes + 1) * n;
 }
 
-void evaluate(const struct scenario *s, struct outcome *o)
+static void cycle(const struct scenario *s, const struct wire *w, double miss, struct outcome *o)
 {
-    *o = (struct outcome){0};
-    struct wire w = wire_now(s);
     const double b = s->batch;
     const int m = scenario_verify_tokens(s);
-    const int count = scenario_allreduce_count(s);
-    const double miss = graph_miss_us(s, &o->flags);
-    o->allreduce_count = count;
-
-    o->baseline_allreduce_us = wire_allreduce_us(&w, message_bytes(s, b), &o->flags);
-    o->baseline_step_us = evaluate_compute_us(s, b, b, &o->flags) +
-                          pass_collectives_us(s, &w, count, b, &o->flags) + s->host.step_us.value +
-                          miss;
-    o->baseline_tokens_per_s = b * 1e6 / o->baseline_step_us;
-
     const double rows = b * m;
+    o->allreduce_count = scenario_allreduce_count(s);
     o->verify_rows = rows;
     o->message_bytes = message_bytes(s, rows) * s->allreduce.bytes_scale;
-    o->allreduce_us = wire_allreduce_us(&w, message_bytes(s, rows), &o->flags);
+    o->allreduce_us = wire_message_us(w, o->allreduce_count, message_bytes(s, rows),
+                                      &o->message[OUTCOME_VERIFY], &o->flags);
     o->verify_compute_us = evaluate_compute_us(s, rows, b, &o->flags) + miss;
-    o->logits_gather_us =
-        wire_gather_us(&w, rows * s->model.vocab * s->logits.dtype_bytes, &o->flags);
-    o->verify_allreduce_us = count * o->allreduce_us + o->logits_gather_us;
+    o->logits_gather_us = logits_us(s, w, rows, s->model.vocab, &o->flags);
+    o->verify_allreduce_us = o->allreduce_count * o->allreduce_us + o->logits_gather_us;
     o->host_us = s->host.step_us.value;
     o->tokens_per_cycle = 1;
     if (scenario_speculates(s)) {
         const struct qty_list *p = &s->draft.accept_rate;
         int k = s->draft.num_steps;
-        draft_phase(s, &w, o, m);
+        draft_phase(s, w, o, m);
         o->host_us += s->host.speculative_us.value;
         o->tokens_per_cycle =
             s->draft.topk == 1 ? acceptance_chain_tokens(p->v, p->n, s->draft.accept_decay.value, k)
@@ -289,5 +308,26 @@ void evaluate(const struct scenario *s, struct outcome *o)
     o->cycle_us = o->draft_us + o->verify_compute_us + o->verify_allreduce_us +
                   o->draft_allreduce_us + o->host_us;
     o->speculative_tokens_per_s = b * o->tokens_per_cycle * 1e6 / o->cycle_us;
+}
+
+void evaluate_cycle(const struct scenario *s, struct outcome *o)
+{
+    *o = (struct outcome){0};
+    struct wire w = wire_now(s);
+    cycle(s, &w, graph_miss_us(s, &o->flags), o);
+}
+
+void evaluate(const struct scenario *s, struct outcome *o)
+{
+    *o = (struct outcome){0};
+    struct wire w = wire_now(s);
+    const double b = s->batch;
+    const double miss = graph_miss_us(s, &o->flags);
+    o->baseline_allreduce_us = wire_allreduce_us(&w, message_bytes(s, b), &o->flags);
+    o->baseline_step_us = evaluate_compute_us(s, b, b, &o->flags) +
+                          pass_collectives_us(s, &w, scenario_allreduce_count(s), b, &o->flags) +
+                          s->host.step_us.value + miss;
+    o->baseline_tokens_per_s = b * 1e6 / o->baseline_step_us;
+    cycle(s, &w, miss, o);
     o->speedup = o->speculative_tokens_per_s / o->baseline_tokens_per_s;
 }

@@ -18,6 +18,8 @@ enum outcome_flags {
     OUTCOME_RANKS_CHANGED = 256,     /* other ranks than the measured baseline's */
 };
 
+enum { OUTCOME_VERIFY, OUTCOME_DRAFT, OUTCOME_EXTEND, OUTCOME_MESSAGES };
+
 /* Times in microseconds of one cycle of all `batch` requests together. */
 struct outcome {
     double baseline_tokens_per_s, speculative_tokens_per_s; /* all requests together */
@@ -33,12 +35,21 @@ struct outcome {
     double message_bytes;         /* per rank, of one verify allreduce */
     double verify_rows;
     int allreduce_count, draft_allreduce_count;
+    /* The allreduces by message: verify, one draft pass, extend. raw_us is what the cost model and
+     * the in-situ factor give, before latency_scale, extra_us and skew_us. */
+    struct outcome_message {
+        double count, bytes, raw_us;
+    } message[OUTCOME_MESSAGES];
     unsigned flags; /* enum outcome_flags */
 };
 
 /* `s` must have passed scenario_check and scenario_bind, and been anchored where it has a baseline
  * or curve. Always fills all of *o with finite numbers. */
 void evaluate(const struct scenario *s, struct outcome *o);
+
+/* The same without the plain step: baseline_* and speedup stay 0. What a search over edits needs.
+ */
+void evaluate_cycle(const struct scenario *s, struct outcome *o);
 
 /* One allreduce of `bytes` per rank under s, microseconds, in situ. */
 double evaluate_allreduce_us(const struct scenario *s, double bytes);

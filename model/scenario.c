@@ -49,6 +49,7 @@ void scenario_init(struct scenario *s)
     s->draft.layers = 1;
     s->draft.tensor_parallel = 1;
     s->draft.allreduces_per_pass = 3;
+    s->draft.scale = exact(1);
     s->draft.accept_decay = (struct qty){.value = 0.97, .low = 0.9, .high = 1, .assumed = 1};
     s->allreduce.count = -1;
     s->allreduce.bytes_scale = 1;
@@ -273,7 +274,9 @@ void scenario_anchor(struct scenario *s)
         .extra_us = s->allreduce.extra_us.value,
         .skew_us = s->allreduce.skew_us.value,
         .all_gather = s->logits.all_gather,
+        .argmax = s->logits.argmax,
         .logits_latency_us = s->logits.latency_us.set ? s->logits.latency_us.value : (double)NAN,
+        .host_step_us = s->host.step_us.value,
         .cost = s->cost,
     };
 }

@@ -45,7 +45,7 @@ struct scenario {
         int num_steps, topk, num_draft_tokens, layers, hidden, vocab, tensor_parallel,
             allreduces_per_pass;
         double accept_cycles;
-        struct qty accept_decay, weight_bytes, pass_us, extend_us;
+        struct qty accept_decay, weight_bytes, pass_us, extend_us, scale;
         struct qty_list accept_rate;
         char method[SCENARIO_TEXT];
     } draft;
@@ -56,7 +56,7 @@ struct scenario {
         char impl[SCENARIO_TEXT], large_impl[SCENARIO_TEXT];
     } allreduce;
     struct {
-        int all_gather;
+        int all_gather, argmax;
         double dtype_bytes;
         struct qty latency_us;
     } logits;
@@ -79,7 +79,7 @@ struct scenario {
         int cuda_graph_max_batch, max_running_requests;
         double memory_fraction;
         struct qty graph_miss_us;
-        char name[SCENARIO_TEXT], version[SCENARIO_TEXT];
+        char name[SCENARIO_TEXT], version[SCENARIO_TEXT], flashinfer_version[SCENARIO_TEXT];
     } engine;
     struct {
         int p2p;
@@ -107,8 +107,9 @@ struct scenario {
         double context_tokens, bytes_scale, cutoff_bytes,
             latency_us; /* latency_us NaN: from cost */
         double latency_scale, extra_us, skew_us;
-        int all_gather;
+        int all_gather, argmax;
         double logits_latency_us; /* NaN: from cost */
+        double host_step_us;
         struct scenario_costs cost;
     } ref;
 };
