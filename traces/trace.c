@@ -153,7 +153,8 @@ static enum status from_object(struct record *r, const cJSON *object, int want_w
             return status;
     }
     if (want_what && isnan(r->value) && r->state[0] == '\0')
-        return bad_key(err, name, line, value_key, "missing (a failed measurement needs \"state\")");
+        return bad_key(err, name, line, value_key,
+                       "missing (a failed measurement needs \"state\")");
     return STATUS_OK;
 }
 
@@ -255,8 +256,9 @@ int trace_write_header(FILE *out, const cJSON *host)
         errno = ENOMEM;
         return -1;
     }
-    int n = text == NULL ? fprintf(out, "{\"updraft_trace\":%d}\n", TRACE_VERSION)
-                         : fprintf(out, "{\"updraft_trace\":%d,\"host\":%s}\n", TRACE_VERSION, text);
+    int n = text == NULL
+                ? fprintf(out, "{\"updraft_trace\":%d}\n", TRACE_VERSION)
+                : fprintf(out, "{\"updraft_trace\":%d,\"host\":%s}\n", TRACE_VERSION, text);
     free(text);
     return n < 0 ? -1 : 0;
 }
@@ -289,74 +291,157 @@ static int same_key(const struct record *a, const struct record *b, int k)
     return memcmp(member(a, k), member(b, k), keys[k].size) == 0;
 }
 
-static int add_keys(cJSON *object, const struct record *r, const struct record *defaults)
+/* One line being written. Longer than any record can be: texts are at most escaped sixfold. */
+struct line {
+    char text[8192];
+    size_t n;
+};
+
+static void put(struct line *l, const char *s, size_t n)
 {
-    int ok = 1;
+    if (n <= sizeof l->text - l->n) {
+        memcpy(l->text + l->n, s, n);
+        l->n += n;
+    }
+}
+
+static void put_key(struct line *l, const char *key)
+{
+    if (l->text[l->n - 1] != '{')
+        put(l, ",", 1);
+    put(l, "\"", 1);
+    put(l, key, strlen(key));
+    put(l, "\":", 2);
+}
+
+static void put_text(struct line *l, const char *s)
+{
+    put(l, "\"", 1);
+    for (; *s != '\0'; s++) {
+        unsigned char c = (unsigned char)*s;
+        char escape[8];
+        if (c == '"' || c == '\\')
+            put(l, (char[]){'\\', (char)c}, 2);
+        else if (c < 0x20)
+            put(l, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", c));
+        else
+            put(l, s, 1);
+    }
+    put(l, "\"", 1);
+}
+
+static void put_digits(struct line *l, uint64_t x, int at_least)
+{
+    char digits[24];
+    int i = sizeof digits;
+    do {
+        digits[--i] = (char)('0' + x % 10);
+        x /= 10;
+        at_least--;
+    } while (x > 0 || at_least > 0);
+    put(l, digits + i, sizeof digits - (size_t)i);
+}
+
+/* The shortest decimal that reads back as x. Most measurements have a few decimals: m / 10^d with
+ * m below 2^53 is rounded correctly, so where it equals x its digits are x's. */
+static void put_number(struct line *l, double x)
+{
+    static const double powers[] = {1, 10, 100, 1000, 1e4, 1e5, 1e6};
+    double a = fabs(x);
+    if (a < 1e9)
+        for (size_t d = 0; d < sizeof powers / sizeof powers[0]; d++) {
+            double m = a * powers[d] + 0.5;
+            uint64_t i = (uint64_t)m;
+            if ((double)i / powers[d] != a)
+                continue;
+            if (x < 0)
+                put(l, "-", 1);
+            uint64_t scale = (uint64_t)powers[d];
+            put_digits(l, i / scale, 1);
+            if (d > 0) {
+                put(l, ".", 1);
+                put_digits(l, i % scale, (int)d);
+            }
+            return;
+        }
+    char text[40];
+    int n = snprintf(text, sizeof text, "%.15g", x);
+    if (strtod(text, NULL) != x)
+        n = snprintf(text, sizeof text, "%.17g", x);
+    put(l, text, (size_t)n);
+}
+
+static void put_keys(struct line *l, const struct record *r, const struct record *defaults)
+{
     for (int k = 0; k < N_KEYS; k++) {
         if (!has_key(r, k) || (defaults != NULL && same_key(r, defaults, k)))
             continue;
         int i;
         int64_t i64;
         double x = 0;
+        put_key(l, keys[k].name);
         switch (keys[k].type) {
         case KEY_TEXT:
-            ok = ok && cJSON_AddStringToObject(object, keys[k].name, member(r, k)) != NULL;
-            continue;
+            put_text(l, member(r, k));
+            break;
         case KEY_INT:
             memcpy(&i, member(r, k), sizeof i);
-            x = i;
+            put_digits(l, (uint64_t)i, 1);
             break;
         case KEY_INT64:
             memcpy(&i64, member(r, k), sizeof i64);
-            x = (double)i64;
+            put_digits(l, (uint64_t)i64, 1);
             break;
         case KEY_NUM:
             memcpy(&x, member(r, k), sizeof x);
+            put_number(l, x);
             break;
         }
-        ok = ok && cJSON_AddNumberToObject(object, keys[k].name, x) != NULL;
     }
     for (int f = 0; f < FIELD_COUNT; f++)
-        if (isfinite(r->field[f]) && (defaults == NULL || r->field[f] != defaults->field[f]))
-            ok = ok && cJSON_AddNumberToObject(object, record_field_name((enum record_field)f),
-                                               r->field[f]) != NULL;
-    if (r->verified != RECORD_UNVERIFIED && (defaults == NULL || r->verified != defaults->verified))
-        ok = ok && cJSON_AddBoolToObject(object, "verified", r->verified == RECORD_VERIFIED) != NULL;
-    return ok;
+        if (isfinite(r->field[f]) && (defaults == NULL || r->field[f] != defaults->field[f])) {
+            put_key(l, record_field_name((enum record_field)f));
+            put_number(l, r->field[f]);
+        }
+    if (r->verified != RECORD_UNVERIFIED &&
+        (defaults == NULL || r->verified != defaults->verified)) {
+        put_key(l, "verified");
+        put(l, r->verified == RECORD_VERIFIED ? "true" : "false",
+            r->verified == RECORD_VERIFIED ? 4 : 5);
+    }
 }
 
-/* Prints and frees the object. */
-static int write_line(FILE *out, cJSON *object, int ok)
+/* One write for the whole line, newline included. */
+static int write_line(FILE *out, struct line *l)
 {
-    char *text = ok ? cJSON_PrintUnformatted(object) : NULL;
-    cJSON_Delete(object);
-    if (text == NULL) {
-        errno = ENOMEM;
-        return -1;
-    }
-    /* One write for the whole line, newline included. */
-    size_t n = strlen(text);
-    text[n] = '\n';
-    int failed = fwrite(text, 1, n + 1, out) != n + 1;
-    free(text);
-    return failed ? -1 : 0;
+    put(l, "\n", 1);
+    return fwrite_unlocked(l->text, 1, l->n, out) == l->n ? 0 : -1;
 }
 
 int trace_write_record(FILE *out, const struct record *r, const struct record *defaults)
 {
-    cJSON *object = cJSON_CreateObject();
-    int ok = object != NULL &&
-             cJSON_AddStringToObject(object, "what", record_what_name(r->what)) != NULL &&
-             (!isfinite(r->value) ||
-              cJSON_AddNumberToObject(object, record_what_key(r->what), r->value) != NULL) &&
-             add_keys(object, r, defaults);
-    return write_line(out, object, ok);
+    struct line l;
+    l.n = 0;
+    put(&l, "{", 1);
+    put_key(&l, "what");
+    put_text(&l, record_what_name(r->what));
+    if (isfinite(r->value)) {
+        put_key(&l, record_what_key(r->what));
+        put_number(&l, r->value);
+    }
+    put_keys(&l, r, defaults);
+    put(&l, "}", 1);
+    return write_line(out, &l);
 }
 
 int trace_write_defaults(FILE *out, const struct record *r)
 {
-    cJSON *object = cJSON_CreateObject();
-    cJSON *inner = object == NULL ? NULL : cJSON_AddObjectToObject(object, "defaults");
-    int ok = inner != NULL && add_keys(inner, r, NULL);
-    return write_line(out, object, ok);
+    struct line l;
+    l.n = 0;
+    put(&l, "{", 1);
+    put_key(&l, "defaults");
+    put(&l, "{", 1);
+    put_keys(&l, r, NULL);
+    put(&l, "}}", 2);
+    return write_line(out, &l);
 }

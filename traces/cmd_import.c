@@ -1,0 +1,176 @@
+/* updraft import: other tools' output into a trace. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <string.h>
+
+#include "traces/command.h"
+#include "traces/import.h"
+#include "traces/trace.h"
+#include "traces/trace_writer.h"
+
+enum { MAX_LISTED = 1000, MAX_SAID = 20 };
+
+/* Where records, rejections and remarks of one file go. */
+struct output {
+    struct import_sink sink;
+    struct trace_writer *writer; /* NULL: records are only counted (--json) */
+    FILE *log;                   /* NULL: rejections go to the document only */
+    const char *path;
+    cJSON *rejected, *warnings; /* arrays of the file's object; NULL without --json */
+    int said, unsaid, failed;
+};
+
+static int take_record(struct import_sink *sink, const struct record *r)
+{
+    struct output *o = (struct output *)sink;
+    if (o->writer != NULL && trace_writer_add(o->writer, r) != 0)
+        o->failed = errno != 0 ? errno : EIO;
+    return o->failed ? -1 : 0;
+}
+
+static void say(struct output *o, int64_t line, const char *what, const char *text)
+{
+    if (o->said == MAX_SAID) {
+        o->unsaid++;
+        return;
+    }
+    o->said++;
+    fprintf(o->log, "updraft: warning: %s", o->path);
+    if (line > 0)
+        fprintf(o->log, ":%lld", (long long)line);
+    fprintf(o->log, ": %s%s\n", what, text);
+}
+
+static void list(cJSON *array, int64_t line, const char *text)
+{
+    if (array == NULL || cJSON_GetArraySize(array) >= MAX_LISTED)
+        return;
+    cJSON *item = cJSON_CreateObject();
+    if (item == NULL)
+        return;
+    cJSON_AddNumberToObject(item, "line", (double)line);
+    cJSON_AddStringToObject(item, "reason", text);
+    cJSON_AddItemToArray(array, item);
+}
+
+static void take_reject(struct import_sink *sink, int64_t line, const char *reason)
+{
+    struct output *o = (struct output *)sink;
+    say(o, line, "rejected: ", reason);
+    list(o->rejected, line, reason);
+}
+
+static void take_warn(struct import_sink *sink, int64_t line, const char *text)
+{
+    struct output *o = (struct output *)sink;
+    say(o, line, "", text);
+    list(o->warnings, line, text);
+}
+
+/* Imports one file; its summary is appended to `files` (NULL: none is wanted). */
+static enum status import_one(const char *path, const struct importer *importer, struct output *o,
+                              cJSON *files, struct err *err)
+{
+    struct import im;
+    cJSON *object = NULL;
+    if (files != NULL) {
+        object = cJSON_CreateObject();
+        o->rejected = cJSON_CreateArray();
+        o->warnings = cJSON_CreateArray();
+    }
+    o->path = strcmp(path, "-") == 0 ? "standard input" : path;
+    o->said = o->unsaid = 0;
+    enum status status = import_file(&im, path, importer, NULL, &o->sink, err);
+    if (o->failed)
+        status = err_set(err, STATUS_FAILED, "cannot write the trace: %s", strerror(o->failed));
+    if (o->unsaid > 0)
+        fprintf(o->log, "updraft: warning: %s: %d more such lines\n", o->path, o->unsaid);
+    if (object != NULL) {
+        cJSON_AddStringToObject(object, "path", path);
+        if (im.importer != NULL)
+            cJSON_AddStringToObject(object, "format", im.importer->name);
+        else
+            cJSON_AddNullToObject(object, "format");
+        if (im.collective[0] != '\0')
+            cJSON_AddStringToObject(object, "collective", im.collective);
+        else
+            cJSON_AddNullToObject(object, "collective");
+        if (im.ranks > 0)
+            cJSON_AddNumberToObject(object, "ranks", im.ranks);
+        else
+            cJSON_AddNullToObject(object, "ranks");
+        cJSON_AddNumberToObject(object, "rows", (double)im.rows);
+        cJSON_AddNumberToObject(object, "rows_wrong", (double)im.rows_wrong);
+        cJSON_AddNumberToObject(object, "records", (double)im.records);
+        cJSON_AddNumberToObject(object, "rows_rejected", (double)im.rejected);
+        cJSON_AddItemToObject(object, "rejected", o->rejected);
+        cJSON_AddItemToObject(object, "warnings", o->warnings);
+        if (status != STATUS_OK)
+            cJSON_AddStringToObject(object, "error", err->msg);
+        cJSON_AddItemToArray(files, object);
+    }
+    return status;
+}
+
+static enum status run(struct invocation *inv, struct err *err)
+{
+    const struct importer *importer = NULL;
+    const char *format = invocation_value(inv, "format");
+    if (format != NULL && (importer = importer_find(format)) == NULL)
+        return err_set(err, STATUS_USAGE,
+                       "--format %s: no such format (updraft help import lists them)", format);
+    struct trace_writer writer;
+    trace_writer_init(&writer, inv->out);
+    struct output o = {.sink = {take_record, take_reject, take_warn}, .log = inv->log};
+    cJSON *document = NULL, *files = NULL;
+    if (inv->json) {
+        document = cJSON_CreateObject();
+        files = cJSON_AddArrayToObject(document, "files");
+    } else {
+        o.writer = &writer;
+    }
+    enum status status = STATUS_OK;
+    int bad = 0;
+    for (int i = 0; i < inv->n_args; i++) {
+        struct err one = {STATUS_OK, ""};
+        enum status s = import_one(inv->args[i], importer, &o, files, &one);
+        if (s == STATUS_OK)
+            continue;
+        bad++;
+        if (status == STATUS_OK) {
+            status = s;
+            *err = one;
+        } else {
+            fprintf(inv->log, "updraft: %s\n", one.msg);
+        }
+        if (s != STATUS_INPUT)
+            break;
+    }
+    if (document != NULL) {
+        struct err print = {STATUS_OK, ""};
+        if (print_json(inv->out, document, &print) != STATUS_OK && status == STATUS_OK) {
+            *err = print;
+            status = print.status;
+        }
+    }
+    return status;
+}
+
+static const struct command_option options[] = {
+    {"format", "F", 0, "the files' format; otherwise it is recognised from content"},
+    {0},
+};
+
+const struct command cmd_import = {
+    .name = "import",
+    .synopsis = "[--format F] FILE...",
+    .summary = "turn other tools' output into a trace",
+    .details =
+        "Writes a trace (JSON Lines) to standard output or -o FILE; with --json a summary of the\n"
+        "files instead. - is standard input. What cannot be believed is rejected by line, with\n"
+        "the reason, and the rest is kept; a file without any measurement is an error.\n",
+    .min_args = 1,
+    .max_args = -1,
+    .options = options,
+    .run = run,
+};
