@@ -1,5 +1,4 @@
 /* The JSON that nccl-tests -J writes: one document a run. */
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +45,11 @@ static const char *read_side(const cJSON *result, const char *key, const char *i
     return NULL;
 }
 
-static void read_result(struct nccl_table *t, const cJSON *result, int64_t line)
+static void read_result(struct nccl_table *t, const struct json_doc *doc, const cJSON *result,
+                        int number)
 {
     char why[160];
-    struct nccl_row row = {.line = line, .dtype = "", .reduces = -1};
+    struct nccl_row row = {.line = json_doc_line(doc, result), .dtype = "", .reduces = -1};
     const char *type = text_of(result, "type"), *redop = text_of(result, "redop");
     double size = number_of(result, "size", -1), count = number_of(result, "count", -1);
     const char *reason = NULL;
@@ -72,7 +72,7 @@ static void read_result(struct nccl_table *t, const cJSON *result, int64_t line)
         reason = nccl_row_check(&row, 0, why, sizeof why);
     }
     if (reason != NULL)
-        import_reject(t->im, line, "%s", reason);
+        import_reject(t->im, row.line, "result %d: %s", number, reason);
     else
         nccl_table_add(t, &row);
 }
@@ -123,33 +123,37 @@ static void read_run(struct nccl_table *t, const cJSON *json)
 
 enum status nccl_json_parse(struct import *im, struct err *err)
 {
-    cJSON *json = NULL;
-    enum status status = json_read(&json, im->in, err);
+    struct json_doc doc;
+    enum status status = json_doc_from_source(&doc, im->in, err);
     if (status != STATUS_OK)
         return status;
     struct nccl_table *t = calloc(1, sizeof *t);
     if (t == NULL) {
-        cJSON_Delete(json);
+        json_doc_release(&doc);
         return err_set(err, STATUS_FAILED, "out of memory");
     }
     t->im = im;
     t->line = 1;
-    const cJSON *results = cJSON_GetObjectItemCaseSensitive(json, "results");
+    const cJSON *results = cJSON_GetObjectItemCaseSensitive(doc.root, "results");
     if (!cJSON_IsArray(results)) {
         status = err_set(err, STATUS_INPUT,
                          "%s:1: no measurement: \"results\", an array, was expected", im->path);
     } else {
-        read_run(t, json);
-        int64_t i = 0;
+        read_run(t, doc.root);
+        int number = 0;
         const cJSON *result;
-        cJSON_ArrayForEach(result, results) read_result(t, result, ++i);
+        cJSON_ArrayForEach(result, results)
+        {
+            read_result(t, &doc, result, ++number);
+        }
         nccl_table_flush(t);
         if (im->rows == 0 && !im->stopped)
             status =
-                err_set(err, STATUS_INPUT, "%s:1: no measurement: %s", im->path,
+                err_set(err, STATUS_INPUT, "%s:%ld: no measurement: %s", im->path,
+                        json_doc_line(&doc, results),
                         im->rejected > 0 ? "all results were rejected" : "\"results\" is empty");
     }
     free(t);
-    cJSON_Delete(json);
+    json_doc_release(&doc);
     return status;
 }
