@@ -138,7 +138,7 @@ golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
 deps: ## install the packages that are missing
 	@tests/deps.sh
 format: ## format the C sources
-	clang-format -i *.c $(foreach d,model traces measure plots tests tests/unit tests/fuzz,$(wildcard $(d)/*.[ch]))
+	clang-format -i *.c $(foreach d,model traces measure plots kernels tests tests/unit tests/fuzz bench,$(wildcard $(d)/*.[ch]))
 check-static: ## clang-tidy over everything
 	@tests/tidy.sh
 install: $(B)/updraft ## install under $(DESTDIR)$(PREFIX)

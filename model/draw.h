@@ -1,5 +1,5 @@
-/* Drawing the unknowns: one sampled world a call, reproducible from (seed, index) alone, so that the
- * result does not depend on how many threads share the work. Free of GSL.
+/* Drawing the unknowns: one sampled world a call, reproducible from (seed, index) alone, so that
+ * the result does not depend on how many threads share the work. Free of GSL.
  */
 #ifndef UPDRAFT_MODEL_DRAW_H
 #define UPDRAFT_MODEL_DRAW_H
@@ -27,6 +27,7 @@ double qty_draw(const struct qty *q, double z);
 /* A world: *out is *mean with every quantity, the acceptance rates and the costs drawn. Every key
  * consumes the same stream of randoms whether or not it is uncertain, so that two scenarios that
  * differ in one key share the draws of all others. Today's reference state moves with the draw. */
-void scenario_draw(const struct scenario *mean, uint64_t seed, uint64_t index, struct scenario *out);
+void scenario_draw(const struct scenario *mean, uint64_t seed, uint64_t index,
+                   struct scenario *out);
 
 #endif

@@ -27,7 +27,8 @@ struct err {
 enum status err_set(struct err *err, enum status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts formatted context in front of the message that is there: "CONTEXT: old". Returns its status. */
+/* Puts formatted context in front of the message that is there: "CONTEXT: old". Returns its status.
+ */
 enum status err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -25,27 +25,27 @@ enum record_verified { RECORD_UNVERIFIED, RECORD_VERIFIED, RECORD_WRONG };
 
 struct record {
     enum record_what what;
-    char impl[128];      /* CONTRACT name with settings, "nccl/ring/ll:channels=2"; "" where none */
-    char kernel[128];    /* the kernel that really ran, "" if unknown */
-    char label[160];     /* which box or run: records with equal label, impl, ranks, dtype, method
-                            and in_place form one curve */
-    char dtype[16];      /* "bf16", "fp16", "fp32", ...; "" if unknown */
-    char method[32];     /* how it was timed: "nccl-tests", "graph", "dependent", "eager", ... */
-    char placement[96];  /* pattern or GPUs: "pair 0>1", "all-to-all"; "" where it does not matter */
-    char state[16];      /* "" measured; "crashed", "timeout", "oom", "skipped": no value then;
-                            "local": one rank or no bytes, so nothing was communicated */
-    char note[160];      /* reason for the state, or a remark; "" if none */
-    int ranks;           /* 0 if it does not apply */
-    int in_place;        /* 1: in place */
-    int64_t size_bytes;  /* -1 if it does not apply */
-    double value;        /* the median, in the unit of what.def's value_key; NaN if there is none */
+    char impl[128];     /* CONTRACT name with settings, "nccl/ring/ll:channels=2"; "" where none */
+    char kernel[128];   /* the kernel that really ran, "" if unknown */
+    char label[160];    /* which box or run: records with equal label, impl, ranks, dtype, method
+                           and in_place form one curve */
+    char dtype[16];     /* "bf16", "fp16", "fp32", ...; "" if unknown */
+    char method[32];    /* how it was timed: "nccl-tests", "graph", "dependent", "eager", ... */
+    char placement[96]; /* pattern or GPUs: "pair 0>1", "all-to-all"; "" where it does not matter */
+    char state[16];     /* "" measured; "crashed", "timeout", "oom", "skipped": no value then;
+                           "local": one rank or no bytes, so nothing was communicated */
+    char note[160];     /* reason for the state, or a remark; "" if none */
+    int ranks;          /* 0 if it does not apply */
+    int in_place;       /* 1: in place */
+    int64_t size_bytes; /* -1 if it does not apply */
+    double value;       /* the median, in the unit of what.def's value_key; NaN if there is none */
     double p10, p90, p99, min, max; /* quantiles of the samples in the same unit; NaN if unknown */
     int64_t count;                  /* samples behind them; 0 if unknown */
     enum record_verified verified;
-    int64_t wrong;                  /* wrong elements, where verified is RECORD_WRONG; else 0 */
-    double field[FIELD_COUNT];      /* NaN where absent */
-    char origin[256];               /* file it came from, or "measure"; "" if unknown */
-    int64_t line;                   /* line in origin, 1-based; 0 if unknown */
+    int64_t wrong;             /* wrong elements, where verified is RECORD_WRONG; else 0 */
+    double field[FIELD_COUNT]; /* NaN where absent */
+    char origin[256];          /* file it came from, or "measure"; "" if unknown */
+    int64_t line;              /* line in origin, 1-based; 0 if unknown */
 };
 
 /* An empty record: no text, no sizes (-1), every number NaN, unverified. */
@@ -64,7 +64,8 @@ const char *record_field_doc(enum record_field field);
 /* The row of that name, or FIELD_COUNT. */
 enum record_field record_field_find(const char *name);
 
-/* 1 where the record's value may be fitted: it has a value, was not found wrong and did not fail. */
+/* 1 where the record's value may be fitted: it has a value, was not found wrong and did not fail.
+ */
 int record_usable(const struct record *r);
 
 /* A growing array of records. Zero-initialised is empty. */

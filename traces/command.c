@@ -51,7 +51,7 @@ int parse_bytes(const char *text, int64_t *value)
     static const struct {
         const char *suffix;
         int shift;
-    } units[] = {{"", 0},    {"B", 0},   {"K", 10},  {"KB", 10},  {"KiB", 10}, {"M", 20},
+    } units[] = {{"", 0},    {"B", 0},    {"K", 10}, {"KB", 10}, {"KiB", 10}, {"M", 20},
                  {"MB", 20}, {"MiB", 20}, {"G", 30}, {"GB", 30}, {"GiB", 30}};
     char *end;
     errno = 0;
@@ -76,8 +76,8 @@ enum status invocation_number(const struct invocation *inv, const char *name, do
     if (text == NULL)
         return STATUS_OK;
     if (parse_double(text, &x) != 0 || x < min || x > max)
-        return err_set(err, STATUS_USAGE, "--%s %s: a number from %g to %g was expected", name, text,
-                       min, max);
+        return err_set(err, STATUS_USAGE, "--%s %s: a number from %g to %g was expected", name,
+                       text, min, max);
     *value = x;
     return STATUS_OK;
 }
@@ -198,8 +198,10 @@ enum status invocation_parse(struct invocation *inv, const struct command *comma
     inv->out_path = invocation_value(inv, "output");
     if (invocation_has(inv, "help"))
         goto out;
-    if (inv->n_args < command->min_args || (command->max_args >= 0 && inv->n_args > command->max_args))
-        status = err_set(err, STATUS_USAGE, "usage: updraft %s %s", command->name, command->synopsis);
+    if (inv->n_args < command->min_args ||
+        (command->max_args >= 0 && inv->n_args > command->max_args))
+        status =
+            err_set(err, STATUS_USAGE, "usage: updraft %s %s", command->name, command->synopsis);
 out:
     if (status != STATUS_OK)
         invocation_release(inv);
@@ -237,13 +239,15 @@ void command_help(FILE *out, const struct command *command)
 
 void commands_help(FILE *out)
 {
-    fprintf(out, "updraft: what an optimization of multi-GPU inference will be worth, before it is "
-                 "written\n\nusage: updraft COMMAND [ARGUMENTS]   (updraft help COMMAND says more)\n\n");
+    fprintf(out,
+            "updraft: what an optimization of multi-GPU inference will be worth, before it is "
+            "written\n\nusage: updraft COMMAND [ARGUMENTS]   (updraft help COMMAND says more)\n\n");
     for (int i = 0; commands[i] != NULL; i++)
         fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(out, "\nexit status: 0 done, 1 the work failed, 2 the command line is wrong, 3 an input "
-                 "is unreadable\nor malformed, 4 the inputs cannot support the result, 5 hardware or "
-                 "a library is missing\n");
+    fprintf(out,
+            "\nexit status: 0 done, 1 the work failed, 2 the command line is wrong, 3 an input "
+            "is unreadable\nor malformed, 4 the inputs cannot support the result, 5 hardware or "
+            "a library is missing\n");
 }
 
 enum status atomic_open(struct atomic_file *a, const char *path, struct err *err)
@@ -259,8 +263,8 @@ enum status atomic_open(struct atomic_file *a, const char *path, struct err *err
     snprintf(a->tmp, n, "%s.tmp.XXXXXX", path);
     int fd = mkstemp(a->tmp);
     if (fd < 0) {
-        enum status status = err_set(err, STATUS_FAILED, "cannot write beside %s: %s", path,
-                                     strerror(errno));
+        enum status status =
+            err_set(err, STATUS_FAILED, "cannot write beside %s: %s", path, strerror(errno));
         free(a->tmp);
         a->tmp = NULL;
         atomic_abandon(a);
@@ -291,8 +295,8 @@ enum status atomic_commit(struct atomic_file *a, struct err *err)
         code = errno;
     }
     if (bad) {
-        enum status status = err_set(err, STATUS_FAILED, "cannot write %s: %s", a->path,
-                                     strerror(code));
+        enum status status =
+            err_set(err, STATUS_FAILED, "cannot write %s: %s", a->path, strerror(code));
         atomic_abandon(a);
         return status;
     }

@@ -25,10 +25,10 @@ struct invocation {
     int n_given;
     struct given {
         const char *name, *value;
-    } * given;     /* options in the order given; value NULL for a flag */
-    FILE *out;       /* results go here: standard output, or the temporary file of -o */
-    FILE *log;       /* progress and warnings go here: standard error */
-    int json;        /* --json */
+    } * given;            /* options in the order given; value NULL for a flag */
+    FILE *out;            /* results go here: standard output, or the temporary file of -o */
+    FILE *log;            /* progress and warnings go here: standard error */
+    int json;             /* --json */
     const char *out_path; /* of -o, NULL if none */
 };
 
@@ -38,10 +38,10 @@ enum command_flags {
 
 struct command {
     const char *name;
-    const char *synopsis; /* "TRACE... [--form F]" */
-    const char *summary;  /* one line, no full stop */
-    const char *details;  /* paragraphs for `help COMMAND`; may be NULL */
-    int min_args, max_args; /* positional; max -1: any number */
+    const char *synopsis;                 /* "TRACE... [--form F]" */
+    const char *summary;                  /* one line, no full stop */
+    const char *details;                  /* paragraphs for `help COMMAND`; may be NULL */
+    int min_args, max_args;               /* positional; max -1: any number */
     const struct command_option *options; /* ends with {0}; --json, -o and --help are everyone's */
     unsigned flags;
     enum status (*run)(struct invocation *inv, struct err *err);

@@ -16,7 +16,8 @@ struct json_doc {
 };
 
 /* Reads and parses a whole file ("-": standard input), at most 64 MiB. STATUS_INPUT where it is
- * missing, a directory, empty, too large, or no JSON (message with line). *doc is to be released. */
+ * missing, a directory, empty, too large, or no JSON (message with line). *doc is to be released.
+ */
 enum status json_doc_read(struct json_doc *doc, const char *path, struct err *err);
 /* The same from memory; the text is copied. */
 enum status json_doc_parse(struct json_doc *doc, const char *name, const char *text, size_t len,
