@@ -128,6 +128,11 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libupdraft.a
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/replay.o $(B)/libupdraft.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/tests/replay.o $(B)/libupdraft.a $(LIBS)
 
+BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
+BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/tests/bench/%)
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libupdraft.a
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/libupdraft.a $(LIBS)
+
 .PHONY: check check-fast check-cli check-static deps demo bench backtest install clean help format coverage FORCE
 check: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## pass the tests (installs what is missing)
 	@B=$(B) tests/run all
@@ -135,6 +140,9 @@ check-fast: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## the tests that take seconds
 	@B=$(B) tests/run fast
 golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
 	@B=$(B) REWRITE=1 tests/run cli
+bench: $(B)/updraft $(BENCH_BIN) ## report the speed of what should be fast
+	@for t in $(BENCH_BIN); do $$t || exit 1; done; \
+	for t in $(sort $(wildcard tests/bench/*.sh)); do UPDRAFT=$(CURDIR)/$(B)/updraft B=$(B) TOP=$(CURDIR) bash $$t || exit 1; done
 deps: ## install the packages that are missing
 	@tests/deps.sh
 format: ## format the C sources

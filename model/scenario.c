@@ -132,7 +132,7 @@ enum status scenario_set(struct scenario *s, const char *path, const char *text,
     const struct scenario_key *key = scenario_key_find(path);
     if (key == NULL)
         return err_set(err, STATUS_USAGE,
-                       "no scenario key \"%.80s\" (updraft help scenario-keys lists them)", path);
+                       "no scenario key \"%.80s\" (updraft scenario --keys lists them)", path);
     if (key->type == KEY_TYPE_TEXT) {
         if (strlen(text) >= SCENARIO_TEXT)
             return err_set(err, STATUS_USAGE, "%s: the text is too long", path);
