@@ -124,6 +124,10 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/tests/fuzz/%)
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libupdraft.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/libupdraft.a $(LIBS) -lcmocka
+# evaluate() and what it needs, for whoever embeds it: no GSL.
+EMBED_OBJ := $(patsubst %,$(B)/model/%.o,err cost scenario acceptance draw evaluate)
+$(B)/tests/unit/test_embed: $(B)/tests/unit/test_embed.o $(EMBED_OBJ)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm -lcmocka
 # A fuzz target is linked with a main that replays its corpus, so any compiler runs it.
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/replay.o $(B)/libupdraft.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/tests/replay.o $(B)/libupdraft.a $(LIBS)
