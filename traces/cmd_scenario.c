@@ -1,7 +1,9 @@
 /* scenario: the keys, the schema, and a scenario completed or made from keys. */
 #include <stdio.h>
+#include <string.h>
 
 #include "traces/scenario_io.h"
+#include "traces/scenario_make.h"
 
 static void list_keys(FILE *out)
 {
@@ -11,6 +13,37 @@ static void list_keys(FILE *out)
         const struct scenario_key *k = &scenario_keys[i];
         fprintf(out, "%-32s %-9s %s\n", k->path, types[k->type], k->doc);
     }
+}
+
+/* What one option adds. Keys and flags apply in the order given, so a later --set wins. */
+static enum status apply(struct scenario *s, cJSON *costs, const struct given *g, struct err *err)
+{
+    if (strcmp(g->name, "costs") == 0) {
+        cJSON_AddItemToArray(costs, cJSON_CreateString(g->value));
+        return STATUS_OK;
+    }
+    if (strcmp(g->name, "flags") == 0)
+        return scenario_apply_engine_flags(s, g->value, err);
+    if (strcmp(g->name, "set") == 0) {
+        char path[128];
+        size_t n = strcspn(g->value, "=");
+        if (g->value[n] != '=' || n >= sizeof path)
+            return err_set(err, STATUS_USAGE, "--set %s: KEY=VALUE was expected", g->value);
+        memcpy(path, g->value, n);
+        path[n] = '\0';
+        return scenario_set(s, path, g->value + n + 1, err);
+    }
+    int target = strcmp(g->name, "model-config") == 0;
+    if (!target && strcmp(g->name, "draft-config") != 0)
+        return STATUS_OK;
+    struct json_doc doc;
+    enum status status = json_doc_read(&doc, g->value, err);
+    if (status == STATUS_OK) {
+        status = target ? scenario_apply_model_config(s, &doc, err)
+                        : scenario_apply_draft_config(s, &doc, err);
+        json_doc_release(&doc);
+    }
+    return status;
 }
 
 static enum status run(struct invocation *inv, struct err *err)
@@ -34,29 +67,17 @@ static enum status run(struct invocation *inv, struct err *err)
     cJSON *old = cJSON_GetObjectItemCaseSensitive(doc.root, "costs");
     for (const cJSON *item = old == NULL ? NULL : old->child; item != NULL; item = item->next)
         cJSON_AddItemToArray(costs, cJSON_Duplicate(item, 1));
-    for (int i = 0; i < inv->n_given && status == STATUS_OK; i++) {
-        const char *value = inv->given[i].value;
-        char path[128];
-        if (value == NULL)
-            continue;
-        if (sscanf(value, "%127[^=]=", path) == 1 && inv->given[i].name[0] == 's') {
-            size_t n = 0;
-            while (value[n] != '\0' && value[n] != '=')
-                n++;
-            if (value[n] != '=')
-                status = err_set(err, STATUS_USAGE, "--set %s: KEY=VALUE was expected", value);
-            else
-                status = scenario_set(&s, path, value + n + 1, err);
-        } else if (inv->given[i].name[0] == 'c') {
-            cJSON_AddItemToArray(costs, cJSON_CreateString(value));
-        }
-    }
+    for (int i = 0; i < inv->n_given && status == STATUS_OK; i++)
+        if (inv->given[i].value != NULL)
+            status = apply(&s, costs, &inv->given[i], err);
     if (status == STATUS_OK)
         status = scenario_check(&s, err);
     if (status == STATUS_OK) {
         cJSON *json = scenario_to_json(&s);
-        cJSON_AddItemToObject(json, "costs", costs);
-        costs = NULL;
+        if (cJSON_GetArraySize(costs) > 0) {
+            cJSON_AddItemToObject(json, "costs", costs);
+            costs = NULL;
+        }
         status = print_json(inv->out, json, err);
     }
     cJSON_Delete(costs);
@@ -67,6 +88,9 @@ static enum status run(struct invocation *inv, struct err *err)
 static const struct command_option options[] = {
     {"set", "KEY=VALUE", 1, "set a key"},
     {"costs", "FILE", 1, "a trace or model that prices the collectives"},
+    {"model-config", "FILE", 0, "the target's config.json: shape, experts, bytes of weights"},
+    {"draft-config", "FILE", 0, "the draft's config.json"},
+    {"flags", "COMMAND", 0, "the engine's launch command, quoted: sglang, vllm, trtllm-serve"},
     {"keys", NULL, 0, "list every key with its type, range and meaning"},
     {"schema", NULL, 0, "print the JSON Schema of scenario files"},
     {0},
@@ -74,8 +98,12 @@ static const struct command_option options[] = {
 
 const struct command cmd_scenario = {
     .name = "scenario",
-    .synopsis = "[SCENARIO] [--set KEY=VALUE]... [--costs FILE]... | --keys | --schema",
-    .summary = "makes a scenario from keys, or lists what a scenario may say",
+    .synopsis = "[SCENARIO] [--model-config FILE] [--draft-config FILE] [--flags COMMAND]\n"
+                "         [--costs FILE]... [--set KEY=VALUE]... | --keys | --schema",
+    .summary = "makes a scenario from a model's shape, a trace and an engine's flags",
+    .details =
+        "Options apply in the order given. What a config or a flag does not say is left at its\n"
+        "default; baseline.tokens_per_s (what you measure without speculation) is always needed.",
     .min_args = 0,
     .max_args = 1,
     .options = options,
