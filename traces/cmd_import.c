@@ -1,8 +1,11 @@
 /* updraft import: other tools' output into a trace. */
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "traces/columns.h"
 #include "traces/command.h"
 #include "traces/import.h"
 #include "traces/trace.h"
@@ -68,8 +71,9 @@ static void take_warn(struct import_sink *sink, int64_t line, const char *text)
 }
 
 /* Imports one file; its summary is appended to `files` (NULL: none is wanted). */
-static enum status import_one(const char *path, const struct importer *importer, struct output *o,
-                              cJSON *files, struct err *err)
+static enum status import_one(const char *path, const struct importer *importer,
+                              const struct columns *columns, struct output *o, cJSON *files,
+                              struct err *err)
 {
     struct import im;
     cJSON *object = NULL;
@@ -80,7 +84,7 @@ static enum status import_one(const char *path, const struct importer *importer,
     }
     o->path = strcmp(path, "-") == 0 ? "standard input" : path;
     o->said = o->unsaid = 0;
-    enum status status = import_file(&im, path, importer, NULL, &o->sink, err);
+    enum status status = import_file(&im, path, importer, columns, &o->sink, err);
     if (o->failed)
         status = err_set(err, STATUS_FAILED, "cannot write the trace: %s", strerror(o->failed));
     if (o->unsaid > 0)
@@ -112,6 +116,47 @@ static enum status import_one(const char *path, const struct importer *importer,
     return status;
 }
 
+/* Whether two files hold the same bytes. */
+static int same_bytes(const char *a, const char *b)
+{
+    FILE *fa = fopen(a, "rb"), *fb = fopen(b, "rb");
+    int same = fa != NULL && fb != NULL;
+    while (same) {
+        char x[4096], y[sizeof x];
+        size_t n = fread(x, 1, sizeof x, fa), m = fread(y, 1, sizeof y, fb);
+        same = n == m && memcmp(x, y, n) == 0;
+        if (n < sizeof x)
+            break;
+    }
+    if (fa != NULL)
+        fclose(fa);
+    if (fb != NULL)
+        fclose(fb);
+    return same;
+}
+
+/* Copies among the files would count twice in a fit. */
+static void warn_of_copies(const struct invocation *inv)
+{
+    off_t *size = calloc((size_t)inv->n_args, sizeof *size);
+    if (size == NULL)
+        return;
+    for (int i = 0; i < inv->n_args; i++) {
+        struct stat st;
+        if (strcmp(inv->args[i], "-") == 0 || stat(inv->args[i], &st) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        size[i] = st.st_size;
+        for (int k = 0; k < i; k++)
+            if (size[i] > 0 && size[k] == size[i] && same_bytes(inv->args[i], inv->args[k])) {
+                fprintf(inv->log,
+                        "updraft: warning: %s: the same bytes as %s: its rows will count twice\n",
+                        inv->args[i], inv->args[k]);
+                break;
+            }
+    }
+    free(size);
+}
+
 static enum status run(struct invocation *inv, struct err *err)
 {
     const struct importer *importer = NULL;
@@ -119,6 +164,11 @@ static enum status run(struct invocation *inv, struct err *err)
     if (format != NULL && (importer = importer_find(format)) == NULL)
         return err_set(err, STATUS_USAGE,
                        "--format %s: no such format (updraft help import lists them)", format);
+    struct columns *columns = NULL;
+    const char *map = invocation_value(inv, "columns");
+    if (map != NULL && columns_load(&columns, map, err) != STATUS_OK)
+        return err->status;
+    warn_of_copies(inv);
     struct trace_writer writer;
     trace_writer_init(&writer, inv->out);
     struct output o = {.sink = {take_record, take_reject, take_warn}, .log = inv->log};
@@ -133,7 +183,7 @@ static enum status run(struct invocation *inv, struct err *err)
     int bad = 0;
     for (int i = 0; i < inv->n_args; i++) {
         struct err one = {STATUS_OK, ""};
-        enum status s = import_one(inv->args[i], importer, &o, files, &one);
+        enum status s = import_one(inv->args[i], importer, columns, &o, files, &one);
         if (s == STATUS_OK)
             continue;
         bad++;
@@ -153,17 +203,19 @@ static enum status run(struct invocation *inv, struct err *err)
             status = print.status;
         }
     }
+    columns_free(columns);
     return status;
 }
 
 static const struct command_option options[] = {
+    {"columns", "FILE", 0, "a column map for CSV tables, in front of the one that ships"},
     {"format", "F", 0, "the files' format; otherwise it is recognised from content"},
     {0},
 };
 
 const struct command cmd_import = {
     .name = "import",
-    .synopsis = "[--format F] FILE...",
+    .synopsis = "[--format F] [--columns FILE] FILE...",
     .summary = "turn other tools' output into a trace",
     .details =
         "Writes a trace (JSON Lines) to standard output or -o FILE; with --json a summary of the\n"

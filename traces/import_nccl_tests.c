@@ -275,7 +275,8 @@ static const char *read_row(const struct reader *rd, const struct word *w, int n
         case COL_TIME:
         case COL_CPUTIME:
             s->present = s->present < 0 ? 0 : 1;
-            s->us.value = x.value * h->to_us;
+            /* Milliseconds have three decimals: shifted, not multiplied. */
+            s->us.value = h->to_us > 1 ? rint(x.value * h->to_us * 1e4) / 1e4 : x.value;
             s->us.half = x.half * h->to_us;
             break;
         case COL_ALGBW:

@@ -14,7 +14,7 @@ void trace_writer_init(struct trace_writer *w, FILE *out)
 static int fits(const struct record *d, const struct record *r)
 {
     return strcmp(d->label, r->label) == 0 && strcmp(d->origin, r->origin) == 0 &&
-           strcmp(d->method, r->method) == 0 && strcmp(d->dtype, r->dtype) == 0 &&
+           strcmp(d->method, r->method) == 0 && strcmp(d->note, r->note) == 0 && strcmp(d->dtype, r->dtype) == 0 &&
            d->ranks == r->ranks && (r->impl[0] != '\0') == (d->impl[0] != '\0');
 }
 
@@ -30,6 +30,7 @@ int trace_writer_add(struct trace_writer *w, const struct record *r)
         memcpy(d->method, r->method, sizeof d->method);
         memcpy(d->dtype, r->dtype, sizeof d->dtype);
         memcpy(d->impl, r->impl, sizeof d->impl);
+        memcpy(d->note, r->note, sizeof d->note);
         d->ranks = r->ranks;
         if (trace_write_defaults(w->out, d) != 0)
             return -1;
