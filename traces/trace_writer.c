@@ -14,8 +14,9 @@ void trace_writer_init(struct trace_writer *w, FILE *out)
 static int fits(const struct record *d, const struct record *r)
 {
     return strcmp(d->label, r->label) == 0 && strcmp(d->origin, r->origin) == 0 &&
-           strcmp(d->method, r->method) == 0 && strcmp(d->note, r->note) == 0 && strcmp(d->dtype, r->dtype) == 0 &&
-           d->ranks == r->ranks && (r->impl[0] != '\0') == (d->impl[0] != '\0');
+           strcmp(d->method, r->method) == 0 && strcmp(d->note, r->note) == 0 &&
+           strcmp(d->dtype, r->dtype) == 0 && d->ranks == r->ranks &&
+           (r->impl[0] != '\0') == (d->impl[0] != '\0');
 }
 
 int trace_writer_add(struct trace_writer *w, const struct record *r)
