@@ -1,0 +1,44 @@
+# Every kind of plot in every format; texts do not overlap; failures leave the target untouched.
+command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
+scenario=$TOP/traces/scenarios/origin.json
+input_of() { # what a kind is drawn from here
+    case $1 in
+        SCENARIO*) echo "$scenario";;
+        *) echo "$TOP/tests/plots/$kind.json";;
+    esac
+}
+"$UPDRAFT" plot --list >kinds
+while read -r kind input rest; do
+    file=$(input_of "$input")
+    for end in png svg pdf gp; do
+        "$UPDRAFT" plot "$kind" "$file" -o "$kind.$end" 2>err || { echo "$kind.$end: exit $?"; cat err; }
+    done
+    head -c 4 "$kind.png" | tail -c 3; head -c 4 "$kind.pdf"; grep -q '</svg>' "$kind.svg" && echo " svg $kind"
+    python3 "$TOP/tests/svg_labels.py" "$kind.svg"
+    grep -q '\[µs\]\|\[ms\]\|\[tokens/s\]\|\[%\]\|\[GB/s\]' "$kind.svg" || echo "$kind: no unit on any axis"
+    NO_COLOR=1 COLUMNS=90 "$UPDRAFT" plot "$kind" "$file" >term 2>err || { echo "$kind: exit $?"; cat err; }
+    [ "$(wc -l <term)" -ge 12 ] || echo "$kind: the terminal shows too little"
+    awk -v k="$kind" 'length($0) > 92 { print k ": wider than the terminal: " $0; exit }' term
+    # The written program stands alone.
+    gnuplot -d - <"$kind.gp" >again.png 2>/dev/null && cmp -s again.png "$kind.png" || echo "$kind.gp draws another picture"
+done <kinds
+echo "--- refused"
+echo whole >kept.png
+run() { "$UPDRAFT" plot "$@"; echo "exit $?"; }
+run draft "$scenario" -o picture.jpg
+run nosuch "$scenario"
+run draft
+run draft no-such-file.json -o kept.png
+run draft "$TOP" -o kept.png
+run draft "$scenario" -o no-such-folder/x.png
+run draft "$scenario" --json
+run draft "$scenario" --set draft.accept_rate=2 -o kept.png
+PATH=/nonexistent run draft "$scenario" -o kept.png
+cat kept.png
+ls kept.png* no-such-folder 2>/dev/null
+echo "--- a file's text is never a command"
+sed 's/"title": "[^"]*"/"title": "it'"'"'s `touch pwned` $(touch pwned) %s \\" {x_2}"/' "$scenario" >evil.json
+sed -i "s#\.\./recorded#$TOP/traces/recorded#" evil.json
+"$UPDRAFT" plot draft evil.json -o evil.svg && grep -c "it's .touch pwned. \$(touch pwned) %s" evil.svg
+ls pwned 2>/dev/null
+"$UPDRAFT" plot draft "$scenario" -o j.png --json
