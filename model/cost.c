@@ -19,6 +19,20 @@ static double saturating_us(const struct cost *c, double bytes)
     return s->alpha_us + (denominator > 0 ? s->beta_us_per_byte * bytes * bytes / denominator : 0);
 }
 
+/* The knot at or before x, of those that have a successor. */
+static int knot_before(const struct cost *c, double x)
+{
+    int lo = 0, hi = c->n_knots - 1;
+    while (hi - lo > 1) {
+        int mid = (lo + hi) / 2;
+        if (c->knot_x[mid] <= x)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 /* Cubic Hermite between knots; straight in log-log outside. */
 static double table_us(const struct cost *c, double bytes)
 {
@@ -29,14 +43,7 @@ static double table_us(const struct cost *c, double bytes)
         return exp(c->knot_y[0]);
     if (x >= c->knot_x[n - 1])
         return exp(c->knot_y[n - 1] + c->knot_slope[n - 1] * (x - c->knot_x[n - 1]));
-    int lo = 0, hi = n - 1;
-    while (hi - lo > 1) {
-        int mid = (lo + hi) / 2;
-        if (c->knot_x[mid] <= x)
-            lo = mid;
-        else
-            hi = mid;
-    }
+    int lo = knot_before(c, x), hi = lo + 1;
     double h = c->knot_x[hi] - c->knot_x[lo], t = (x - c->knot_x[lo]) / h;
     double y0 = c->knot_y[lo], y1 = c->knot_y[hi];
     double m0 = c->knot_slope[lo] * h, m1 = c->knot_slope[hi] * h;
@@ -53,6 +60,21 @@ double cost_latency_us(const struct cost *c, double bytes)
     return us > 1e-3 ? us : 1e-3;
 }
 
+static double shape(const struct cost *c, double bytes)
+{
+    if (c->form != COST_TABLE || c->n_knots < 1 || !(c->knot_shape[0] > 0))
+        return 1;
+    double x = log2(bytes > 1 ? bytes : 1);
+    int n = c->n_knots;
+    if (n == 1 || x <= c->knot_x[0])
+        return c->knot_shape[0];
+    if (x >= c->knot_x[n - 1])
+        return c->knot_shape[n - 1];
+    int lo = knot_before(c, x);
+    double t = (x - c->knot_x[lo]) / (c->knot_x[lo + 1] - c->knot_x[lo]);
+    return c->knot_shape[lo] + t * (c->knot_shape[lo + 1] - c->knot_shape[lo]);
+}
+
 double cost_sigma(const struct cost *c, double bytes)
 {
     double beyond = 0;
@@ -61,7 +83,8 @@ double cost_sigma(const struct cost *c, double bytes)
     else if (bytes < c->min_bytes)
         beyond = log2(c->min_bytes / (bytes > 1 ? bytes : 1));
     double extra = c->extrap_sigma * beyond;
-    return sqrt(c->rel_sigma * c->rel_sigma + c->point_sigma * c->point_sigma + extra * extra);
+    double point = c->point_sigma * shape(c, bytes);
+    return sqrt(c->rel_sigma * c->rel_sigma + point * point + extra * extra);
 }
 
 void cost_ci95(const struct cost *c, double bytes, double *lo_us, double *hi_us)

@@ -24,7 +24,10 @@ struct cost {
     char impl[128]; /* CONTRACT name, "nccl/ring/ll" */
     char label[160];
     char collective[24]; /* "allreduce", "all_gather" */
+    char dtype[16];      /* of the records behind it; "" unknown or of no matter */
+    char method[32];     /* how they were timed; "" unknown */
     int ranks;
+    int in_place;
     enum cost_form form;
     enum cost_source source; /* COST_MEASURED or COST_SYNTHESIZED; evaluation marks extrapolation */
     double min_bytes, max_bytes; /* the fitted range */
@@ -44,8 +47,11 @@ struct cost {
 
     /* Uncertainty: standard deviation of the relative error of a new measurement at a size inside
      * the range (rel_sigma: shared by the whole curve, it moves as one) and of the single point
-     * (point_sigma). Extrapolation widens it by extrap_sigma per factor of two beyond the range. */
+     * (point_sigma). In a table the latter is multiplied by knot_shape, straight between knots: near
+     * 1 where the curve is smooth, more where a step hides between two sizes. Extrapolation widens
+     * it by extrap_sigma per factor of two beyond the range. All 0 shapes mean 1. */
     double rel_sigma, point_sigma, extrap_sigma;
+    double knot_shape[COST_MAX_KNOTS];
 
     int points;           /* records behind it */
     double max_rel_error; /* of the fit, in sample */
