@@ -47,9 +47,9 @@ struct cost {
 
     /* Uncertainty: standard deviation of the relative error of a new measurement at a size inside
      * the range (rel_sigma: shared by the whole curve, it moves as one) and of the single point
-     * (point_sigma). In a table the latter is multiplied by knot_shape, straight between knots: near
-     * 1 where the curve is smooth, more where a step hides between two sizes. Extrapolation widens
-     * it by extrap_sigma per factor of two beyond the range. All 0 shapes mean 1. */
+     * (point_sigma). In a table the latter is multiplied by knot_shape, straight between knots:
+     * near 1 where the curve is smooth, more where a step hides between two sizes. Extrapolation
+     * widens it by extrap_sigma per factor of two beyond the range. All 0 shapes mean 1. */
     double rel_sigma, point_sigma, extrap_sigma;
     double knot_shape[COST_MAX_KNOTS];
 

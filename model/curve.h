@@ -16,8 +16,8 @@
 
 /* One size of a curve. */
 struct point {
-    double bytes; /* > 0 */
-    double us;    /* > 0: exp of the median of log over the records of this size */
+    double bytes;  /* > 0 */
+    double us;     /* > 0: exp of the median of log over the records of this size */
     double spread; /* robust standard deviation of log(us) over them; NaN where there is one */
     int records;
     const char *origin; /* of the first of them; borrowed from the record */
@@ -29,7 +29,8 @@ struct curve {
     struct point *points;     /* ascending by bytes, no two alike; owned */
     size_t n_points;
     size_t records; /* behind the points */
-    size_t skipped; /* records of this curve that were not usable: wrong results, failures, no value */
+    size_t
+        skipped; /* records of this curve that were not usable: wrong results, failures, no value */
 };
 
 struct curves {

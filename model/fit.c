@@ -18,9 +18,9 @@ const struct fit_form *const fit_forms[FIT_FORM_COUNT] = {
 };
 
 static const double normal_95 = 1.959964;
-static const double sigma_floor = 0.005; /* clocks and launches are not steadier than this */
-static const double residual_cap = 0.7;  /* a form that is off by two is wrong; by ten no more so */
-static const double tie = 1.03;          /* scores that differ by less are equal */
+static const double sigma_floor = 0.01; /* no two runs agree better than this */
+static const double residual_cap = 0.7; /* a form that is off by two is wrong; by ten no more so */
+static const double tie = 1.03;         /* scores that differ by less are equal */
 
 /* What the forms see of a curve: at most FIT_MAX_SIZES points, outliers taken out. */
 struct sample {
@@ -192,7 +192,8 @@ static void try_sparse(struct trial *t, enum fit_form_id id, const struct sample
     }
 }
 
-/* A dense curve: sizes, not bins, are left out and predicted, so that the noise of one size shows. */
+/* A dense curve: sizes, not bins, are left out and predicted, so that the noise of one size shows.
+ */
 static void try_dense(struct trial *t, enum fit_form_id id, const struct point *p, size_t n,
                       struct cost *c)
 {
@@ -241,8 +242,8 @@ static int clearly_better(const struct trial *t, const struct trial *than)
     double sum = 0, squares = 0;
     int n = t->n < than->n ? t->n : than->n;
     for (int i = 0; i < n; i++) {
-        double d = fmin(fabs(than->residual[i]), residual_cap) -
-                   fmin(fabs(t->residual[i]), residual_cap);
+        double d =
+            fmin(fabs(than->residual[i]), residual_cap) - fmin(fabs(t->residual[i]), residual_cap);
         sum += d;
         squares += d * d;
     }
@@ -300,7 +301,8 @@ static double extrapolation_sigma(enum fit_form_id id, const struct sample *s)
         if (form_fit(id, s->p, s->n - k, c, NULL, NULL) != STATUS_OK)
             continue;
         const struct point *q = &s->p[s->n - k];
-        double r = log(q->us / cost_latency_us(c, q->bytes)) / fmax(log2(q->bytes / q[-1].bytes), 1);
+        double r =
+            log(q->us / cost_latency_us(c, q->bytes)) / fmax(log2(q->bytes / q[-1].bytes), 1);
         sum += r * r;
         m++;
     }
@@ -326,15 +328,17 @@ static void set_sigmas(struct cost *c, const struct trial *t, const struct sampl
     c->extrap_sigma = extrapolation_sigma(id, s);
 }
 
-/* The whole decision for a sample: form and intervals. (p, n) is the curve where it is dense. -1 with *err filled where there is none. */
+/* The whole decision for a sample: form and intervals. (p, n) is the curve where it is dense. -1
+ * with *err filled where there is none. */
 static int decide(const struct sample *s, const struct point *p, size_t n,
                   struct trial trials[FIT_FORM_COUNT], struct cost *c, double cov[3],
                   double repeat_sigma, struct err *err)
 {
     if (s->n < FIT_MIN_SIZES) {
-        err_set(err, STATUS_UNSUPPORTED,
-                "%d size%s cannot be fitted and checked: at least %d are needed, 6 or more are better",
-                s->n, s->n == 1 ? "" : "s", FIT_MIN_SIZES);
+        err_set(
+            err, STATUS_UNSUPPORTED,
+            "%d size%s cannot be fitted and checked: at least %d are needed, 6 or more are better",
+            s->n, s->n == 1 ? "" : "s", FIT_MIN_SIZES);
         return -1;
     }
     for (int i = 0; i < FIT_FORM_COUNT; i++)
@@ -488,7 +492,8 @@ out:
     return status;
 }
 
-/* --- Leave one size out, everything decided without it ----------------------------------------- */
+/* --- Leave one size out, everything decided without it -----------------------------------------
+ */
 
 static double loglog_at(const struct point *p, size_t n, size_t skip, double bytes)
 {
@@ -583,8 +588,8 @@ enum status fit_leave_one_out(const struct curve *curve, double from_bytes, doub
         o->loglog_us = loglog_at(p, n, i, p[i].bytes);
         o->line_us = line_at(p, n, i, p[i].bytes);
         for (int k = 0; k < full->n_outliers; k++)
-            o->outlier |= full->outliers[k].bytes >= p[i].bytes &&
-                          full->outliers[k].bytes <= p[i].bytes;
+            o->outlier |=
+                full->outliers[k].bytes >= p[i].bytes && full->outliers[k].bytes <= p[i].bytes;
     }
 out:
     free(s);

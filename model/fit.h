@@ -1,7 +1,8 @@
 /* Fits of latency against size. Several forms compete (forms.def); the one whose predictions of
  * left-out sizes are best wins, and how all of them did is reported. docs/fit.md derives it.
  *
- * All errors here are relative; residuals are log(measured / predicted). Sizes in bytes, times in us.
+ * All errors here are relative; residuals are log(measured / predicted). Sizes in bytes, times in
+ * us.
  */
 #ifndef UPDRAFT_MODEL_FIT_H
 #define UPDRAFT_MODEL_FIT_H
@@ -11,8 +12,8 @@
 #include "model/err.h"
 
 enum {
-    FIT_MIN_SIZES = 3,     /* fewer cannot be fitted and checked */
-    FIT_MAX_SIZES = 64,    /* what the forms see; a denser curve is gathered into bins first */
+    FIT_MIN_SIZES = 3,  /* fewer cannot be fitted and checked */
+    FIT_MAX_SIZES = 64, /* what the forms see; a denser curve is gathered into bins first */
     FIT_MAX_OUTLIERS = 16,
     FIT_MAX_STEPS = 16,
 };
@@ -52,7 +53,7 @@ struct fit_step {
 };
 
 struct fit_contender {
-    enum status status; /* STATUS_OK: it was fitted */
+    enum status status;                            /* STATUS_OK: it was fitted */
     double cv_mean_rel_error, cv_median_rel_error; /* one size left out */
     double median_rel_error, max_rel_error;        /* in sample */
 };
@@ -61,7 +62,8 @@ struct fit {
     struct cost cost; /* the winner, ready to use */
     enum fit_form_id form;
     struct fit_contender contenders[FIT_FORM_COUNT];
-    double cov[3]; /* of alpha_us and beta_us_per_byte (cost.segments[0]): {aa, ab, bb}; NaN if none */
+    double
+        cov[3]; /* of alpha_us and beta_us_per_byte (cost.segments[0]): {aa, ab, bb}; NaN if none */
     double repeat_sigma; /* relative spread between repeated measurements of a size; NaN if none */
     int n_sizes;
     int n_outliers;
@@ -107,6 +109,8 @@ void fit_knots(const struct point *p, int n, struct cost *c);
 /* Marks outliers among n points: off[i] = 1 + kind, else 0; expected[i] is set where marked. */
 void fit_find_outliers(const struct point *p, int n, unsigned char *off, double *expected_us);
 
+/* "lone", "pair", "cold"; and a sentence that says what was seen. */
 const char *fit_outlier_name(enum fit_outlier_kind kind);
+const char *fit_outlier_doc(enum fit_outlier_kind kind);
 
 #endif

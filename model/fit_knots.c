@@ -2,9 +2,9 @@
  *
  * Three guesses: the line through the two sizes to the left, continued; the line through the two to
  * the right, continued back; the chord between the neighbours. Where the curve is straight (alpha +
- * beta n, which in log-log is bent) all three agree. Where a protocol switches in the gap, the truth
- * is one of the continuations, and nothing in the curve tells which: the middle of the three is
- * weighed equally with the chord, and their disagreement widens the interval.
+ * beta n, which in log-log is bent) all three agree. Where a protocol switches in the gap, the
+ * truth is one of the continuations, and nothing in the curve tells which: the middle of the three
+ * is weighed equally with the chord, and their disagreement widens the interval.
  */
 #include <math.h>
 
@@ -87,7 +87,8 @@ void fit_knots(const struct point *p, int n, struct cost *c)
         }
     }
     slopes(c);
-    /* Beyond the last size: along the line through the last two, never faster than in proportion. */
+    /* Beyond the last size: along the line through the last two, never faster than in proportion.
+     */
     const struct point *a = &p[n - 2], *b = &p[n - 1];
     double slope = (b->us - a->us) / (b->bytes - a->bytes) * b->bytes / b->us;
     c->knot_slope[c->n_knots - 1] = clamp(slope, 0, 1) * log(2);

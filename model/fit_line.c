@@ -3,9 +3,9 @@
  * What is minimised is the bisquare of log(us) - log(alpha + beta n). Its Gauss-Newton step is a
  * linear problem in the change of (alpha, beta) with rows (1, n) / f and right side log(us / f), f
  * being the current line; each is solved by gsl_multifit_robust (iteratively reweighted, Tukey's
- * bisquare: Holland and Welsch, Commun. Stat. A6, 813 (1977)). The first line is the closed form for
- * relative errors. Latencies and times a byte are not negative: a line that would be is replaced by
- * the best on the boundary.
+ * bisquare: Holland and Welsch, Commun. Stat. A6, 813 (1977)). The first line is the closed form
+ * for relative errors. Latencies and times a byte are not negative: a line that would be is
+ * replaced by the best on the boundary.
  */
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit.h>

@@ -2,10 +2,10 @@
  *
  * A point is suspected where it differs from both the chord and the log-log line between its
  * neighbours, and lies outside what they span. It is convicted where, without it, each of its four
- * neighbours lies on the curve that the others make, three times more closely. At a step that fails:
- * leave out the first size after a jump and its right neighbour becomes the odd one. Two points
- * within three sizes of each other are tried together, with a higher threshold. The first size is
- * cold where it alone is slower than the two that follow, though smaller.
+ * neighbours lies on the curve that the others make, three times more closely. At a step that
+ * fails: leave out the first size after a jump and its right neighbour becomes the odd one. Two
+ * points within three sizes of each other are tried together, with a higher threshold. The first
+ * size is cold where it alone is slower than the two that follow, though smaller.
  */
 #include <math.h>
 #include <string.h>
@@ -144,8 +144,24 @@ void fit_find_outliers(const struct point *p, int n, unsigned char *off, double 
         found += 2;
 }
 
+static const struct {
+    const char *name, *doc;
+} kinds[] = {
+    [FIT_LONE] = {"lone",
+                  "off the curve, which returns on both sides: a disturbed measurement rather "
+                  "than a step; not fitted, measure it again"},
+    [FIT_PAIR] = {"pair",
+                  "two neighbours off the curve, which returns on both sides: disturbed, or a "
+                  "bad choice of protocol just there; not fitted, measure them again"},
+    [FIT_COLD] = {"cold", "the first size alone is slow: a cold start; not fitted"},
+};
+
 const char *fit_outlier_name(enum fit_outlier_kind kind)
 {
-    static const char *const names[] = {"lone", "pair", "cold"};
-    return names[kind];
+    return kinds[kind].name;
+}
+
+const char *fit_outlier_doc(enum fit_outlier_kind kind)
+{
+    return kinds[kind].doc;
 }

@@ -27,8 +27,8 @@ static double residual(const struct sums *s, double *alpha, double *beta)
     }
     *alpha = a;
     *beta = b;
-    double r = s->wyy - 2 * (a * s->wy + b * s->wxy) + a * a * s->w + 2 * a * b * s->wx +
-               b * b * s->wxx;
+    double r =
+        s->wyy - 2 * (a * s->wy + b * s->wxy) + a * a * s->w + 2 * a * b * s->wx + b * b * s->wxx;
     return r > 0 ? r : 0;
 }
 
@@ -95,8 +95,8 @@ static enum status fit(const struct point *p, int n, struct cost *c, double cov[
             return status;
         c->segments[k - 1] = (struct cost_segment){p[begin].bytes, p[end - 1].bytes, a, b};
         if (k < choice) {
-            double edge = boundary(&c->segments[k - 1], &c->segments[k], p[end - 1].bytes,
-                                   p[end].bytes);
+            double edge =
+                boundary(&c->segments[k - 1], &c->segments[k], p[end - 1].bytes, p[end].bytes);
             c->segments[k - 1].to_bytes = c->segments[k].from_bytes = edge;
         }
         if (k == 1 && cov != NULL)
