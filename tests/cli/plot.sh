@@ -29,7 +29,7 @@ run draft "$scenario" -o picture.jpg
 run nosuch "$scenario"
 run draft
 run draft no-such-file.json -o kept.png
-run draft "$TOP" -o kept.png
+run draft "$TOP/tests" -o kept.png
 run draft "$scenario" -o no-such-folder/x.png
 run draft "$scenario" --json
 run draft "$scenario" --set draft.accept_rate=2 -o kept.png
