@@ -126,6 +126,6 @@ const struct plot_kind plot_breakdown = {
     .name = "breakdown",
     .summary = "the cycle's breakdown, beside a plain step's",
     .input = "SCENARIO",
-    .size = {900, 470, 18},
+    .size = {900, 470, 15},
     .write = write_plot,
 };

@@ -30,15 +30,12 @@ if (!in_terminal) {
     width = columns - 46
     bars = ''
     set border 0
-    set lmargin 0; set rmargin 0
     unset tics
     unset key
     set title title . "\n" . subtitle noenhanced
-    set yrange [0 : 7]
-    set xrange [0 : columns]
-    line = 6
+    line = lines - 5
     do for [panel = 1:2] {
-        set label panel_name[panel] at 0, line left
+        set label panel_name[panel] at character 0, character line left
         line = line - 1
         do for [row = 2:1:-1] {
             bar = ''
@@ -46,14 +43,15 @@ if (!in_terminal) {
                 n = int(part_to[10 * (panel - 1) + 5 * (row - 1) + p] / x_max[panel] * width + 0.5)
                 bar = bar . repeat(part_letter[p], n - strlen(bar))
             }
-            set label row_name[row] at 0, line left noenhanced
-            set label bar at 20, line left noenhanced
-            set label ' ' . total_text[2 * (panel - 1) + row] at 21 + strlen(bar), line left noenhanced
+            set label row_name[row] at character 0, character line left noenhanced
+            set label bar at character 20, character line left noenhanced
+            set label ' ' . total_text[2 * (panel - 1) + row] at character 21 + strlen(bar), character line left noenhanced
             line = line - 1
         }
+        line = line - 1
     }
     legend = ''
     do for [p = 1:5] { legend = legend . part_letter[p] . ' ' . part_name[p] . '    ' }
-    set label legend at 0, line left
-    plot -1 notitle
+    set label legend at character 0, character line left
+    plot [0:1][0:1] -1 notitle
 }

@@ -65,7 +65,8 @@ static void write_terminal(FILE *program, const struct plot_kind *kind,
         fprintf(program, "set terminal pngcairo size %d,%d font 'DejaVu Sans,10'\n", w, h);
         break;
     }
-    fprintf(program, "in_terminal = %d\ncolumns = %d\n", t->format == PLOT_TERMINAL, columns);
+    fprintf(program, "in_terminal = %d\ncolumns = %d\nlines = %d\n", t->format == PLOT_TERMINAL,
+            columns, size->rows);
 }
 
 static enum status append_script(FILE *program, const char *name, struct err *err)

@@ -3,7 +3,7 @@ command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
 scenario=$TOP/traces/scenarios/origin.json
 input_of() { # what a kind is drawn from here
     case $1 in
-        SCENARIO*) echo "$scenario";;
+        SCENARIO) echo "$scenario";;
         *) echo "$TOP/tests/plots/$kind.json";;
     esac
 }
