@@ -177,6 +177,15 @@ static double logits_us(const struct scenario *s, const struct wire *w, double r
                           flags);
 }
 
+/* How often a pass reads a request's context: once a request, and `pass.context_rows` of it again
+ * for every further row. Served steps with a measured plain curve cost what plain steps of as many
+ * rows cost at that context, so there every row reads by default. */
+static double context_reads(const struct scenario *s, double rows, double requests, double absent)
+{
+    double again = s->pass.context_rows.set ? s->pass.context_rows.value : absent;
+    return requests + again * (rows - requests);
+}
+
 static double message_bytes(const struct scenario *s, double rows)
 {
     return rows * s->model.hidden * s->model.dtype_bytes;
@@ -197,7 +206,7 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
     double us;
     if (s->pass.curve.n > 0) {
         /* The measured step, less what it paid for collectives and the host then. The curve is of
-         * plain steps, where every row is a request; more rows a request read the context less. */
+         * plain steps, where every row is a request. */
         double step = curve_at(&s->pass.curve, rows, flags);
         us =
             step - pass_collectives_us(s, &ref, s->ref.count, rows, &ignored) - s->ref.host_step_us;
@@ -206,8 +215,8 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
             us = floor_us;
             *flags |= OUTCOME_ANCHOR_CLIPPED;
         }
-        us +=
-            context_us(s, s->context_tokens, requests) - context_us(s, s->ref.context_tokens, rows);
+        us += context_us(s, s->context_tokens, context_reads(s, rows, requests, 1)) -
+              context_us(s, s->ref.context_tokens, rows);
         if (us < floor_us)
             us = floor_us;
         if (s->ranks != s->ref.ranks)
@@ -215,7 +224,7 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
         return us * s->pass.scale.value;
     }
     double growth = weights_us(s, s->ranks, rows) + s->pass.row_us.value * rows +
-                    context_us(s, s->context_tokens, requests);
+                    context_us(s, s->context_tokens, context_reads(s, rows, requests, 0));
     double fixed = s->pass.fixed_us.value;
     if (rows > 1)
         *flags |= OUTCOME_ROOFLINE;
@@ -257,8 +266,10 @@ static void draft_phase(const struct scenario *s, const struct wire *w, struct o
      * num_steps drafts take num_steps - 1 further passes. */
     int passes = s->draft.num_steps - 1;
     o->extend_us = s->draft.extend_us.set ? s->draft.extend_us.value : s->draft.pass_us.value;
+    double pass_us = s->draft.pass_us.value + s->draft.row_us.value * s->batch * s->draft.topk;
+    o->extend_us += s->draft.row_us.value * s->batch * m;
     o->extend_us *= s->draft.scale.value;
-    o->draft_us = passes * s->draft.pass_us.value * s->draft.scale.value + o->extend_us;
+    o->draft_us = passes * pass_us * s->draft.scale.value + o->extend_us;
     if (!s->draft.tensor_parallel || w->ranks < 2)
         return;
     double hidden = s->draft.hidden > 0 ? s->draft.hidden : s->model.hidden;
@@ -278,6 +289,53 @@ static void draft_phase(const struct scenario *s, const struct wire *w, struct o
     o->draft_allreduce_count = (passes + 1) * n;
 }
 
+/* Whoever samples or relaxes accepts otherwise than the list says. */
+static int served_accept(const struct scenario *s, double *p)
+{
+    const struct qty_list *l = &s->draft.accept_rate;
+    for (int i = 0; i < l->n; i++)
+        p[i] = acceptance_relaxed(acceptance_at_temperature(l->v[i], 0, s->draft.temperature),
+                                  s->draft.relaxed_share.value);
+    return l->n;
+}
+
+static double tokens_per_cycle(const struct scenario *s, int m)
+{
+    double served[SCENARIO_MAX_LIST];
+    const double *p = s->draft.accept_rate.v;
+    const double decay = s->draft.accept_decay.value;
+    const int n = s->draft.accept_rate.n, k = s->draft.num_steps;
+    if (s->draft.temperature > 0 || s->draft.relaxed_share.value > 0) {
+        served_accept(s, served);
+        p = served;
+    }
+    return s->draft.topk == 1 ? acceptance_chain_tokens(p, n, decay, k)
+                              : acceptance_tree_tokens(p, n, decay, k, s->draft.topk, m);
+}
+
+void evaluate_reach(const struct scenario *s, double *reach)
+{
+    const int k = scenario_speculates(s) ? s->draft.num_steps : 0;
+    double p[SCENARIO_MAX_LIST], scaled[SCENARIO_MAX_LIST];
+    const int n = served_accept(s, p);
+    const double decay = s->draft.accept_decay.value;
+    double low = 0, high = 2, want = k > 0 ? tokens_per_cycle(s, scenario_verify_tokens(s)) : 1;
+    memcpy(scaled, p, sizeof p);
+    if (s->draft.topk > 1)
+        for (int step = 0; step < 60; step++) {
+            double scale = (low + high) / 2;
+            for (int i = 0; i < n; i++)
+                scaled[i] = fmin(p[i] * scale, 1);
+            if (acceptance_chain_tokens(scaled, n, decay, k) < want)
+                low = scale;
+            else
+                high = scale;
+        }
+    double r = 1;
+    for (int i = 0; i < k; i++)
+        reach[i] = r *= acceptance_at(scaled, n, decay, i + 1);
+}
+
 static void cycle(const struct scenario *s, const struct wire *w, double miss, struct outcome *o)
 {
     const double b = s->batch;
@@ -294,15 +352,10 @@ static void cycle(const struct scenario *s, const struct wire *w, double miss, s
     o->host_us = s->host.step_us.value;
     o->tokens_per_cycle = 1;
     if (scenario_speculates(s)) {
-        const struct qty_list *p = &s->draft.accept_rate;
-        int k = s->draft.num_steps;
         draft_phase(s, w, o, m);
         o->host_us += s->host.speculative_us.value;
-        o->tokens_per_cycle =
-            s->draft.topk == 1 ? acceptance_chain_tokens(p->v, p->n, s->draft.accept_decay.value, k)
-                               : acceptance_tree_tokens(p->v, p->n, s->draft.accept_decay.value, k,
-                                                        s->draft.topk, m);
-        if (k > p->n && p->n > 1)
+        o->tokens_per_cycle = tokens_per_cycle(s, m);
+        if (s->draft.num_steps > s->draft.accept_rate.n && s->draft.accept_rate.n > 1)
             o->flags |= OUTCOME_ACCEPT_EXTRAPOLATED;
     }
     o->cycle_us = o->draft_us + o->verify_compute_us + o->verify_allreduce_us +

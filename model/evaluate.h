@@ -57,4 +57,8 @@ double evaluate_allreduce_us(const struct scenario *s, double bytes);
 /* Compute of one target pass of `rows` rows of `requests` requests without collectives, us. */
 double evaluate_compute_us(const struct scenario *s, double rows, double requests, unsigned *flags);
 
+/* reach[i]: probability that a cycle accepts more than i drafts, for i < draft.num_steps. Of a
+ * tree: that of the chain with as many tokens per cycle. */
+void evaluate_reach(const struct scenario *s, double *reach);
+
 #endif

@@ -50,7 +50,7 @@ void scenario_init(struct scenario *s)
     s->draft.tensor_parallel = 1;
     s->draft.allreduces_per_pass = 3;
     s->draft.scale = exact(1);
-    s->draft.accept_decay = (struct qty){.value = 0.97, .low = 0.9, .high = 1, .assumed = 1};
+    s->draft.accept_decay = (struct qty){.value = 0.95, .low = 0.91, .high = 0.99, .assumed = 1};
     s->allreduce.count = -1;
     s->allreduce.bytes_scale = 1;
     s->allreduce.latency_scale = exact(1);
@@ -60,6 +60,7 @@ void scenario_init(struct scenario *s)
     s->pass.bandwidth_efficiency =
         (struct qty){.value = 0.6, .low = 0.35, .high = 0.85, .assumed = 1};
     s->pass.scale = exact(1);
+    s->serve.prefill_chunk_tokens = 8192;
     s->measured.noise = 0.035;
     s->engine.memory_fraction = 0.9;
     s->hardware.p2p = 1;

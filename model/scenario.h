@@ -45,7 +45,8 @@ struct scenario {
         int num_steps, topk, num_draft_tokens, layers, hidden, vocab, tensor_parallel,
             allreduces_per_pass;
         double accept_cycles;
-        struct qty accept_decay, weight_bytes, pass_us, extend_us, scale;
+        double temperature;
+        struct qty relaxed_share, row_us, accept_decay, weight_bytes, pass_us, extend_us, scale;
         struct qty_list accept_rate;
         char method[SCENARIO_TEXT];
     } draft;
@@ -61,7 +62,7 @@ struct scenario {
         struct qty latency_us;
     } logits;
     struct {
-        struct qty fixed_us, row_us, bandwidth_efficiency, scale;
+        struct qty fixed_us, row_us, bandwidth_efficiency, context_rows, scale;
         struct qty_curve curve;
     } pass;
     struct {
@@ -81,6 +82,10 @@ struct scenario {
         struct qty graph_miss_us;
         char name[SCENARIO_TEXT], version[SCENARIO_TEXT], flashinfer_version[SCENARIO_TEXT];
     } engine;
+    struct {
+        int prefill_chunk_tokens, mixed_prefill;
+        struct qty prefill_tokens_per_s;
+    } serve;
     struct {
         int p2p;
         double compute_capability, mem_bw_gb_per_s, memory_bytes;
