@@ -4,6 +4,7 @@ scenario=$TOP/traces/scenarios/origin.json
 input_of() { # what a kind is drawn from here
     case $1 in
         SCENARIO) echo "$scenario";;
+        TRACE*) echo "$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl";;
         *) echo "$TOP/tests/plots/$kind.json";;
     esac
 }
@@ -42,3 +43,12 @@ sed -i "s#\.\./recorded#$TOP/traces/recorded#" evil.json
 "$UPDRAFT" plot draft evil.json -o evil.svg && grep -c "it's .touch pwned. \$(touch pwned) %s" evil.svg
 ls pwned 2>/dev/null
 "$UPDRAFT" plot draft "$scenario" -o j.png --json
+echo "--- latency of a trace, its model and a scenario"
+trace=$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl
+"$UPDRAFT" fit "$trace" --json >model.json
+for input in "$trace" model.json "$scenario"; do
+    "$UPDRAFT" plot latency "$input" -o l.svg && python3 "$TOP/tests/svg_labels.py" l.svg
+    grep -o '<text><tspan[^>]*>[^<]*</tspan>\|<text>[^<]*</text>' l.svg | sed 's/<[^>]*>//g' | grep -E 'oneshot|ring|verify|plain|Allreduce'
+done
+run latency "$trace" --impl custom/twoshot -o kept.png
+run latency "$scenario" --ranks 3 -o kept.png
