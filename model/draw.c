@@ -210,6 +210,10 @@ void scenario_draw(const struct scenario *mean, uint64_t seed, uint64_t index, s
         out->ref.extra_us = out->allreduce.extra_us.value;
     if (m->ref.skew_us == m->allreduce.skew_us.value)
         out->ref.skew_us = out->allreduce.skew_us.value;
+    if (m->ref.weight_scale == m->pass.weight_scale.value)
+        out->ref.weight_scale = out->pass.weight_scale.value;
+    if (m->ref.context_scale == m->pass.context_scale.value)
+        out->ref.context_scale = out->pass.context_scale.value;
     if (m->ref.host_step_us == m->host.step_us.value)
         out->ref.host_step_us = out->host.step_us.value;
     if (m->logits.latency_us.set && m->ref.logits_latency_us == m->logits.latency_us.value)

@@ -7,7 +7,7 @@
 
 /* The collectives' state: today's, or an edited one. Both are priced by the same code. */
 struct wire {
-    const struct scenario_costs *cost;
+    const struct scenario_costs *cost, *gather;
     double bytes_scale, cutoff_bytes, latency_us, latency_scale, extra_us, skew_us, insitu;
     double logits_latency_us;
     int ranks, all_gather, argmax;
@@ -17,6 +17,7 @@ static struct wire wire_now(const struct scenario *s)
 {
     return (struct wire){
         .cost = &s->cost,
+        .gather = s->ref.set && s->ranks == s->ref.ranks ? &s->ref.cost : &s->cost,
         .bytes_scale = s->allreduce.bytes_scale,
         .cutoff_bytes = s->allreduce.cutoff_bytes,
         .latency_us = s->allreduce.latency_us.set ? s->allreduce.latency_us.value : (double)NAN,
@@ -36,6 +37,7 @@ static struct wire wire_reference(const struct scenario *s)
     const struct scenario_reference *r = &s->ref;
     return (struct wire){
         .cost = &r->cost,
+        .gather = &r->cost,
         .bytes_scale = r->bytes_scale,
         .cutoff_bytes = r->cutoff_bytes,
         .latency_us = r->latency_us,
@@ -103,21 +105,23 @@ static double wire_message_us(const struct wire *w, double count, double bytes,
 }
 
 /* One all-gather of `bytes` in total. A ring allreduce is a reduce-scatter and an all-gather of the
- * same volume, so where no all-gather was measured it is half an allreduce of that size. */
+ * same volume, so where no all-gather was measured it is half an allreduce of that size, by today's
+ * implementation: replacing the allreduce leaves the all-gather as it is. */
 static double wire_gather_us(const struct wire *w, double bytes, unsigned *flags)
 {
     if (w->ranks < 2 || !w->all_gather || bytes <= 0)
         return 0;
     if (!isnan(w->logits_latency_us))
         return w->logits_latency_us;
-    if (w->cost->gather != NULL) {
-        note_source(w->cost->gather, bytes, flags);
-        return cost_latency_us(w->cost->gather, bytes) * w->cost->gather_factor * w->insitu;
+    const struct scenario_costs *g = w->gather;
+    if (g->gather != NULL) {
+        note_source(g->gather, bytes, flags);
+        return cost_latency_us(g->gather, bytes) * g->gather_factor * w->insitu;
     }
-    const struct cost *c = w->cost->large != NULL ? w->cost->large : w->cost->small;
+    const struct cost *c = g->large != NULL ? g->large : g->small;
     if (c == NULL)
         return 0;
-    double factor = w->cost->large != NULL ? w->cost->large_factor : w->cost->small_factor;
+    double factor = g->large != NULL ? g->large_factor : g->small_factor;
     *flags |= OUTCOME_GATHER_DERIVED;
     return 0.5 * cost_latency_us(c, bytes) * factor * w->insitu;
 }
@@ -147,7 +151,7 @@ static double curve_at(const struct qty_curve *c, double x, unsigned *flags)
 
 /* Reading the weights that `rows` tokens touch: distinct experts of E, each token visiting k of
  * them independently: E (1 - (1 - k/E)^rows). */
-static double weights_us(const struct scenario *s, int ranks, double rows)
+static double weights_us(const struct scenario *s, int ranks, double rows, double scale)
 {
     if (s->hardware.mem_bw_gb_per_s <= 0)
         return 0;
@@ -156,15 +160,16 @@ static double weights_us(const struct scenario *s, int ranks, double rows)
         double e = s->model.experts, k = s->model.experts_per_token;
         bytes += e * (1 - pow(1 - k / e, rows)) * s->model.expert_weight_bytes.value;
     }
-    return bytes / (ranks * s->hardware.mem_bw_gb_per_s * 1e3 * s->pass.bandwidth_efficiency.value);
+    return scale * bytes /
+           (ranks * s->hardware.mem_bw_gb_per_s * 1e3 * s->pass.bandwidth_efficiency.value);
 }
 
 /* Reading the KV cache of every request once; it is per rank already. */
-static double context_us(const struct scenario *s, double context, double requests)
+static double context_us(const struct scenario *s, double context, double requests, double scale)
 {
     if (s->hardware.mem_bw_gb_per_s <= 0)
         return 0;
-    return context * requests * s->model.kv_bytes_per_token.value /
+    return scale * context * requests * s->model.kv_bytes_per_token.value /
            (s->hardware.mem_bw_gb_per_s * 1e3 * s->pass.bandwidth_efficiency.value);
 }
 
@@ -215,16 +220,21 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
             us = floor_us;
             *flags |= OUTCOME_ANCHOR_CLIPPED;
         }
-        us += context_us(s, s->context_tokens, context_reads(s, rows, requests, 1)) -
-              context_us(s, s->ref.context_tokens, rows);
+        us += context_us(s, s->context_tokens, context_reads(s, rows, requests, 1),
+                         s->pass.context_scale.value) -
+              context_us(s, s->ref.context_tokens, rows, s->ref.context_scale);
+        us += weights_us(s, s->ranks, rows, s->pass.weight_scale.value) -
+              weights_us(s, s->ranks, rows, s->ref.weight_scale);
         if (us < floor_us)
             us = floor_us;
         if (s->ranks != s->ref.ranks)
             *flags |= OUTCOME_RANKS_CHANGED;
         return us * s->pass.scale.value;
     }
-    double growth = weights_us(s, s->ranks, rows) + s->pass.row_us.value * rows +
-                    context_us(s, s->context_tokens, context_reads(s, rows, requests, 0));
+    double growth = weights_us(s, s->ranks, rows, s->pass.weight_scale.value) +
+                    s->pass.row_us.value * rows +
+                    context_us(s, s->context_tokens, context_reads(s, rows, requests, 0),
+                               s->pass.context_scale.value);
     double fixed = s->pass.fixed_us.value;
     if (rows > 1)
         *flags |= OUTCOME_ROOFLINE;
@@ -233,8 +243,9 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
         double step = b * 1e6 / s->baseline.tokens_per_s.value;
         double rest =
             step - pass_collectives_us(s, &ref, s->ref.count, b, &ignored) - s->ref.host_step_us;
-        double roof = weights_us(s, s->ref.ranks, b) + s->pass.row_us.value * b +
-                      context_us(s, s->ref.context_tokens, b);
+        double roof = weights_us(s, s->ref.ranks, b, s->ref.weight_scale) +
+                      s->pass.row_us.value * b +
+                      context_us(s, s->ref.context_tokens, b, s->ref.context_scale);
         if (rest < 0.05 * step) {
             rest = 0.05 * step;
             *flags |= OUTCOME_ANCHOR_CLIPPED;
@@ -346,6 +357,7 @@ static void cycle(const struct scenario *s, const struct wire *w, double miss, s
     o->message_bytes = message_bytes(s, rows) * s->allreduce.bytes_scale;
     o->allreduce_us = wire_message_us(w, o->allreduce_count, message_bytes(s, rows),
                                       &o->message[OUTCOME_VERIFY], &o->flags);
+    o->graph_miss_us = miss;
     o->verify_compute_us = evaluate_compute_us(s, rows, b, &o->flags) + miss;
     o->logits_gather_us = logits_us(s, w, rows, s->model.vocab, &o->flags);
     o->verify_allreduce_us = o->allreduce_count * o->allreduce_us + o->logits_gather_us;

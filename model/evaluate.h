@@ -28,6 +28,7 @@ struct outcome {
     double draft_us, verify_compute_us, verify_allreduce_us, draft_allreduce_us, host_us;
     /* Parts of the above, for explanations. */
     double extend_us;             /* of draft_us */
+    double graph_miss_us;         /* of verify_compute_us */
     double logits_gather_us;      /* of verify_allreduce_us */
     double draft_gather_us;       /* of draft_allreduce_us */
     double allreduce_us;          /* one allreduce of the verify pass */

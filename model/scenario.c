@@ -59,7 +59,7 @@ void scenario_init(struct scenario *s)
     s->logits.all_gather = 1;
     s->pass.bandwidth_efficiency =
         (struct qty){.value = 0.6, .low = 0.35, .high = 0.85, .assumed = 1};
-    s->pass.scale = exact(1);
+    s->pass.scale = s->pass.weight_scale = s->pass.context_scale = exact(1);
     s->serve.prefill_chunk_tokens = 8192;
     s->measured.noise = 0.035;
     s->engine.memory_fraction = 0.9;
@@ -278,6 +278,8 @@ void scenario_anchor(struct scenario *s)
         .argmax = s->logits.argmax,
         .logits_latency_us = s->logits.latency_us.set ? s->logits.latency_us.value : (double)NAN,
         .host_step_us = s->host.step_us.value,
+        .weight_scale = s->pass.weight_scale.value,
+        .context_scale = s->pass.context_scale.value,
         .cost = s->cost,
     };
 }

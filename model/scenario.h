@@ -62,7 +62,8 @@ struct scenario {
         struct qty latency_us;
     } logits;
     struct {
-        struct qty fixed_us, row_us, bandwidth_efficiency, context_rows, scale;
+        struct qty fixed_us, row_us, bandwidth_efficiency, context_rows, scale, weight_scale,
+            context_scale;
         struct qty_curve curve;
     } pass;
     struct {
@@ -78,7 +79,7 @@ struct scenario {
     } measured;
     struct {
         int cuda_graph_max_batch, max_running_requests;
-        double memory_fraction;
+        double memory_fraction, workspace_bytes;
         struct qty graph_miss_us;
         char name[SCENARIO_TEXT], version[SCENARIO_TEXT], flashinfer_version[SCENARIO_TEXT];
     } engine;
@@ -114,7 +115,7 @@ struct scenario {
         double latency_scale, extra_us, skew_us;
         int all_gather, argmax;
         double logits_latency_us; /* NaN: from cost */
-        double host_step_us;
+        double host_step_us, weight_scale, context_scale;
         struct scenario_costs cost;
     } ref;
 };
