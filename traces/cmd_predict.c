@@ -7,6 +7,7 @@
 
 #include "traces/command.h"
 #include "traces/model_io.h"
+#include "traces/predict_fabric.h"
 
 struct question {
     const char *impl, *collective, *label;
@@ -153,17 +154,27 @@ static enum status run(struct invocation *inv, struct err *err)
     if (q.collective == NULL)
         q.collective = "allreduce";
     q.ranks = (int)ranks;
+    int fabric = invocation_has(inv, "fabric");
+    if (fabric && strcmp(q.collective, "allreduce") != 0)
+        return err_set(err, STATUS_UNSUPPORTED, "--fabric prices allreduces, not %s", q.collective);
+    if (!fabric && invocation_has(inv, "placement"))
+        return err_set(err, STATUS_USAGE, "--placement needs --fabric");
+    if (inv->n_args == 0)
+        return fabric ? predict_on_fabric(inv, q.impl, q.ranks, q.bytes, err)
+                      : err_set(err, STATUS_USAGE, "predict: a MODEL or --fabric is needed");
     struct costs cs = {0};
     const char *path = inv->args[0];
     status = costs_load(&cs, path, inv->log, err);
     if (status == STATUS_OK) {
         int n_matching;
         const struct cost *c = find(&q, &cs, &n_matching);
-        if (c == NULL)
+        if (c == NULL && fabric) /* what was measured wins; what was not is priced */
+            status = predict_on_fabric(inv, q.impl, q.ranks, q.bytes, err);
+        else if (c == NULL)
             status = not_measured(&q, &cs, path, err);
         else
             status = print(inv, &q, c, n_matching, err);
-        if (status == STATUS_OK && n_matching > 1 && q.label == NULL)
+        if (status == STATUS_OK && c != NULL && n_matching > 1 && q.label == NULL)
             fprintf(inv->log,
                     "updraft: note: %d curves match; this is \"%s\"%s%s%s (--label chooses)\n",
                     n_matching, c->label, c->dtype[0] ? ", " : "", c->dtype,
@@ -179,15 +190,19 @@ static const struct command_option options[] = {
     {"ranks", "R", 0, "number of ranks; may be left out where only one was measured"},
     {"label", "L", 0, "the curve with this label, where several match"},
     {"collective", "C", 0, "the operation (allreduce)"},
+    {"fabric", "F", 0, "price what MODEL does not hold on this fabric: a preset, a file, a trace"},
+    {"placement", "G,G,...", 0, "on the fabric: the GPU of each rank"},
     {0},
 };
 
 const struct command cmd_predict = {
     .name = "predict",
-    .synopsis = "MODEL --impl I --bytes N [--ranks R] [--label L] [--collective C]",
+    .synopsis = "[MODEL] [--fabric F] --impl I --bytes N [--ranks R] [--label L] [--collective C]",
     .summary = "the latency of one allreduce, with its interval and where it comes from",
-    .details = "MODEL is a model file that fit wrote, or a trace, which is then fitted.\n",
-    .min_args = 1,
+    .details = "MODEL is a model file that fit wrote, or a trace, which is then fitted. With "
+               "--fabric, an\nallreduce that was not measured is priced from its schedule and the "
+               "fabric's parameters.\n",
+    .min_args = 0,
     .max_args = 1,
     .options = options,
     .run = run,
