@@ -14,6 +14,8 @@ check() { # table, macro, file prefix, suffix
 check model/algorithms.def ALGORITHM model/algo_ .c
 check model/effects.def EFFECT model/effect_ .c
 check traces/importers.def IMPORTER traces/import_ .c
+check traces/backtests.def BACKTEST traces/backtest_ .c
+check model/forms.def FORM model/form_ .c
 check measure/backends.def BACKEND measure/backend_ .c
 check measure/probes.def PROBE measure/probe_ .c
 check measure/checks.def CHECK measure/check_ .c
