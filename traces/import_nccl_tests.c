@@ -512,7 +512,7 @@ static void read_device(struct reader *rd, const char *text, size_t len)
 {
     const char *p = text_find(text, len, "Rank ");
     char *end;
-    if (p == NULL || text_find(text, len, " device ") == NULL)
+    if (p == NULL)
         return;
     long rank = strtol(p + 5, &end, 10);
     if (end == p + 5 || rank < 0 || rank > 1000000)
@@ -577,6 +577,10 @@ static void read_context(struct reader *rd, const char *text, size_t len, int64_
     struct word w[1];
     if (text_words(text, len, w, 1) == 1 && w[0].n >= 2 && strspn(w[0].p, "=") >= w[0].n)
         read_title(rd, text, len);
+    if (text_find(text, len, " device ") != NULL && text_find(text, len, "Rank ") != NULL) {
+        read_device(rd, text, len);
+        return;
+    }
     const char *perf = text_find(text, len, "_perf");
     int starting = text_find(text, len, "Collective test starting") != NULL;
     if (perf != NULL && text_find(text, len, "concluded") == NULL) {
@@ -596,14 +600,14 @@ static void read_context(struct reader *rd, const char *text, size_t len, int64_
             rd->what = what;
         }
     }
-    read_settings(rd, text, len, 0, perf != NULL);
+    if (text_find(text, len, "NCCL_") != NULL)
+        read_settings(rd, text, len, 0, perf != NULL);
     if (text_find(text, len, "nThread ") != NULL && text_find(text, len, "minBytes") != NULL) {
         if (rd->rows_since_banner > 0)
             new_run(rd);
         rd->graph = number_after(text, len, "graph: ", 0) > 0;
         rd->agg = number_after(text, len, "agg iters: ", 1);
     }
-    read_device(rd, text, len);
     if (text_find_case(text, len, "fail") != NULL || text_find_case(text, len, "error") != NULL) {
         if (rd->last_trouble == 0 || text_find(text, len, "Test NCCL failure") != NULL) {
             rd->last_trouble = line;

@@ -6,17 +6,20 @@
 #include <string.h>
 #include <strings.h>
 
+/* What separates words. */
+static const unsigned char is_gap[256] = {[' '] = 1, ['\t'] = 1, ['|'] = 1, ['\r'] = 1};
+
 int text_words(const char *s, size_t len, struct word *words, int cap)
 {
     int n = 0;
     const char *end = s + len;
     while (n < cap) {
-        while (s < end && (*s == ' ' || *s == '\t' || *s == '|' || *s == '\r'))
+        while (s < end && is_gap[(unsigned char)*s])
             s++;
         if (s == end)
             break;
         const char *p = s;
-        while (s < end && *s != ' ' && *s != '\t' && *s != '|' && *s != '\r')
+        while (s < end && !is_gap[(unsigned char)*s])
             s++;
         words[n++] = (struct word){p, (size_t)(s - p)};
     }
@@ -112,8 +115,9 @@ const char *text_find(const char *s, size_t len, const char *needle)
 const char *text_find_case(const char *s, size_t len, const char *needle)
 {
     size_t n = strlen(needle);
+    char lower = (char)tolower((unsigned char)needle[0]);
     for (size_t i = 0; i + n <= len; i++)
-        if (strncasecmp(s + i, needle, n) == 0)
+        if ((s[i] | 0x20) == lower && strncasecmp(s + i, needle, n) == 0)
             return s + i;
     return NULL;
 }
@@ -144,43 +148,50 @@ size_t text_strip_markup(char *s, size_t len)
 
 const char *text_dtype(struct word w, int *bytes)
 {
+#define T(word, name, bytes)                                                                       \
+    {                                                                                              \
+        word, name, sizeof word - 1, bytes                                                         \
+    }
     static const struct {
         const char *word, *name;
+        size_t n;
         int bytes;
     } types[] = {
-        {"float", "fp32", 4},
-        {"half", "fp16", 2},
-        {"bfloat16", "bf16", 2},
-        {"bf16", "bf16", 2},
-        {"fp16", "fp16", 2},
-        {"fp32", "fp32", 4},
-        {"float32", "fp32", 4},
-        {"float16", "fp16", 2},
-        {"double", "fp64", 8},
-        {"float64", "fp64", 8},
-        {"fp64", "fp64", 8},
-        {"int8", "int8", 1},
-        {"uint8", "uint8", 1},
-        {"char", "int8", 1},
-        {"int32", "int32", 4},
-        {"uint32", "uint32", 4},
-        {"int", "int32", 4},
-        {"int64", "int64", 8},
-        {"uint64", "uint64", 8},
-        {"f8e4m3", "fp8_e4m3", 1},
-        {"f8e5m2", "fp8_e5m2", 1},
-        {"fp8_e4m3", "fp8_e4m3", 1},
-        {"fp8_e5m2", "fp8_e5m2", 1},
-        {"fp8", "fp8", 1},
-        {"float8_e4m3fn", "fp8_e4m3", 1},
-        {"float8_e5m2", "fp8_e5m2", 1},
-        {"torch.bfloat16", "bf16", 2},
-        {"torch.float16", "fp16", 2},
-        {"torch.float32", "fp32", 4},
-        {"bool", "int8", 1},
+        T("float", "fp32", 4),
+        T("half", "fp16", 2),
+        T("bfloat16", "bf16", 2),
+        T("bf16", "bf16", 2),
+        T("fp16", "fp16", 2),
+        T("fp32", "fp32", 4),
+        T("float32", "fp32", 4),
+        T("float16", "fp16", 2),
+        T("double", "fp64", 8),
+        T("float64", "fp64", 8),
+        T("fp64", "fp64", 8),
+        T("int8", "int8", 1),
+        T("uint8", "uint8", 1),
+        T("char", "int8", 1),
+        T("int32", "int32", 4),
+        T("uint32", "uint32", 4),
+        T("int", "int32", 4),
+        T("int64", "int64", 8),
+        T("uint64", "uint64", 8),
+        T("f8e4m3", "fp8_e4m3", 1),
+        T("f8e5m2", "fp8_e5m2", 1),
+        T("fp8_e4m3", "fp8_e4m3", 1),
+        T("fp8_e5m2", "fp8_e5m2", 1),
+        T("fp8", "fp8", 1),
+        T("float8_e4m3fn", "fp8_e4m3", 1),
+        T("float8_e5m2", "fp8_e5m2", 1),
+        T("torch.bfloat16", "bf16", 2),
+        T("torch.float16", "fp16", 2),
+        T("torch.float32", "fp32", 4),
+        T("bool", "int8", 1),
     };
+#undef T
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strlen(types[i].word) == w.n && strncasecmp(types[i].word, w.p, w.n) == 0) {
+        if (types[i].n == w.n && (types[i].word[0] | 0x20) == (w.p[0] | 0x20) &&
+            strncasecmp(types[i].word, w.p, w.n) == 0) {
             if (bytes != NULL)
                 *bytes = types[i].bytes;
             return types[i].name;

@@ -398,7 +398,8 @@ static void put_keys(struct line *l, const struct record *r, const struct record
             break;
         }
     }
-    for (int f = 0; f < FIELD_COUNT; f++)
+    int same = defaults != NULL && memcmp(r->field, defaults->field, sizeof r->field) == 0;
+    for (int f = 0; f < FIELD_COUNT && !same; f++)
         if (isfinite(r->field[f]) && (defaults == NULL || r->field[f] != defaults->field[f])) {
             put_key(l, record_field_name((enum record_field)f));
             put_number(l, r->field[f]);
