@@ -40,7 +40,7 @@ enum outcome {
     OUTCOME_OK,
     OUTCOME_OOM,         /* memory ran out: state "oom" */
     OUTCOME_UNSUPPORTED, /* this variant, size or method cannot run here: state "skipped" */
-    OUTCOME_FAILED,      /* any other error, state "failed"; the session is not used again */
+    OUTCOME_FAILED,      /* any other error, state "failed"; the session is closed */
 };
 
 /* A KEY=VALUE of --option, for the backend to understand. */
@@ -126,6 +126,9 @@ struct backend {
     /* Implementation number `index`; 0 past the last. Pure; runs in the campaign process. `host` is
      * scout()'s answer: offer only what can run on it. */
     int (*impl)(int index, const struct backend_host *host, struct backend_impl *out);
+    /* The implementation of that name where impl() does not list it but any combination of settings
+     * can be had; 0 where there is none. May be NULL. */
+    int (*named)(const char *name, const struct backend_host *host, struct backend_impl *out);
     enum outcome (*open)(void **session, const struct variant *v, struct err *err);
     /* One allreduce of fresh random data (zeros, -0 and unequal magnitudes among them) against an
      * oracle of its own; fills checked, wrong. OUTCOME_OK with wrong > 0 is a wrong result. */

@@ -32,7 +32,8 @@ struct record {
     char dtype[16];     /* "bf16", "fp16", "fp32", ...; "" if unknown */
     char method[32];    /* how it was timed: "nccl-tests", "graph", "dependent", "eager", ... */
     char placement[96]; /* pattern or GPUs: "pair 0>1", "all-to-all"; "" where it does not matter */
-    char state[16];     /* "" measured; "crashed", "timeout", "oom", "skipped": no value then;
+    char state[16];     /* "" measured; "crashed", "timeout", "oom", "failed", "wrong",
+                           "skipped": no value then;
                            "local": one rank or no bytes, so nothing was communicated */
     char note[160];     /* reason for the state, or a remark; "" if none */
     int ranks;          /* 0 if it does not apply */
