@@ -163,6 +163,28 @@ static enum status sweep(struct sweep *w, int threads, FILE *out, struct err *er
     return status;
 }
 
+/* Prices every implementation that the grid names, at every number of ranks that it names. */
+static enum status price_axes(const struct sweep *w, struct scenario_file *f, struct err *err)
+{
+    const struct axis *impls = NULL, *ranks = NULL;
+    enum status status = STATUS_OK;
+    for (int a = 0; a < w->n_axes; a++) {
+        if (strcmp(w->axes[a].key->path, "allreduce.impl") == 0)
+            impls = &w->axes[a];
+        if (strcmp(w->axes[a].key->path, "ranks") == 0)
+            ranks = &w->axes[a];
+    }
+    for (size_t i = 0; i < (impls ? impls->n : 1); i++)
+        for (size_t r = 0; r < (ranks ? ranks->n : 1) && status == STATUS_OK; r++) {
+            char impl[SCENARIO_TEXT]; /* pricing may rebind f->s: no pointer into it */
+            snprintf(impl, sizeof impl, "%s", impls ? impls->texts[i] : f->s.allreduce.impl);
+            double n = ranks ? ranks->numbers[r] : f->s.ranks;
+            if (n >= 1 && n <= 1024 && !f->s.allreduce.latency_us.set)
+                status = scenario_file_price(f, impl, (int)n, err);
+        }
+    return status;
+}
+
 /* Every point must be possible before the first line goes out: nothing half-written. Each value of
  * each axis is tried alone. */
 static enum status try_axes(const struct sweep *w, struct err *err)
@@ -228,7 +250,9 @@ static enum status run(struct invocation *inv, struct err *err)
     w.file = &f;
     w.seed = (uint64_t)seed;
     w.draws = draws >= 0 ? (int)draws : w.points <= AUTO_POINTS ? AUTO_DRAWS : 0;
-    status = try_axes(&w, err);
+    status = price_axes(&w, &f, err);
+    if (status == STATUS_OK)
+        status = try_axes(&w, err);
     if (status == STATUS_OK)
         status = sweep(&w, (int)threads, inv->out, err);
 out:

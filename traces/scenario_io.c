@@ -5,10 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/synth.h"
+#include "traces/fabric_io.h"
 #include "traces/model_io.h"
 
 void scenario_file_release(struct scenario_file *f)
 {
+    free(f->fabric);
+    free(f->path);
+    f->fabric = NULL;
+    f->path = NULL;
     costs_release(&f->costs);
     json_doc_release(&f->doc);
 }
@@ -265,6 +271,65 @@ static enum status load_costs(struct scenario_file *f, const char *path, FILE *l
     return STATUS_OK;
 }
 
+/* Loads hardware.fabric: a preset's name, or a file beside the scenario. */
+static enum status load_fabric(struct scenario_file *f, struct err *err)
+{
+    const char *spec = f->s.hardware.fabric;
+    int is_path = strpbrk(spec, "/.") != NULL;
+    char *name = beside(is_path ? f->path : "", spec);
+    f->fabric = malloc(sizeof *f->fabric);
+    enum status status = name == NULL || f->fabric == NULL
+                             ? err_set(err, STATUS_FAILED, "out of memory")
+                             : fabric_load(f->fabric, name, NULL, err);
+    if (status != STATUS_OK) {
+        free(f->fabric);
+        f->fabric = NULL;
+        err_prefix(err, "hardware.fabric");
+    }
+    free(name);
+    return status;
+}
+
+/* The array of costs may have moved: whatever points into it is looked up again. */
+static void bind_again(struct scenario_file *f)
+{
+    struct err ignored;
+    struct scenario_reference ref = f->today.ref;
+    scenario_bind(&f->today, &f->costs, &ignored);
+    if (ref.set)
+        scenario_anchor(&f->today);
+    f->s.ref = f->today.ref;
+    scenario_bind(&f->s, &f->costs, &ignored);
+}
+
+enum status scenario_file_price(struct scenario_file *f, const char *impl, int ranks,
+                                struct err *err)
+{
+    struct cost c;
+    if (ranks < 2 || impl[0] == '\0' || f->s.hardware.fabric[0] == '\0' ||
+        costs_find(&f->costs, "allreduce", impl, ranks) != NULL || !synth_knows(impl))
+        return STATUS_OK;
+    enum status status = f->fabric == NULL ? load_fabric(f, err) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = synth_cost(f->fabric, impl, ranks, NULL, 0, 0, &c, err);
+    if (status == STATUS_OK && costs_add(&f->costs, &c) != 0)
+        status = err_set(err, STATUS_FAILED, "out of memory");
+    if (status == STATUS_OK)
+        bind_again(f);
+    return status;
+}
+
+/* Prices what s names; nothing to do where the latency is given. */
+static enum status price_named(struct scenario_file *f, const struct scenario *s, struct err *err)
+{
+    if (s->allreduce.latency_us.set)
+        return STATUS_OK;
+    enum status status = scenario_file_price(f, s->allreduce.impl, s->ranks, err);
+    if (status == STATUS_OK)
+        status = scenario_file_price(f, s->allreduce.large_impl, s->ranks, err);
+    return status;
+}
+
 enum status scenario_file_read(struct scenario_file *f, const char *path, const char *const *more,
                                size_t n_more, FILE *log, struct err *err)
 {
@@ -278,6 +343,12 @@ enum status scenario_file_read(struct scenario_file *f, const char *path, const 
         status = load_costs(f, path, log, err);
     if (status == STATUS_OK)
         status = scenario_check(&f->s, err);
+    if (status == STATUS_OK) {
+        f->path = strdup(path);
+        status = f->path == NULL ? err_set(err, STATUS_FAILED, "out of memory") : STATUS_OK;
+    }
+    if (status == STATUS_OK)
+        status = price_named(f, &f->s, err);
     if (status == STATUS_OK)
         status = scenario_bind(&f->s, &f->costs, err);
     if (status == STATUS_OK) {
@@ -312,6 +383,10 @@ enum status scenario_file_edit(struct scenario_file *f, const char *const *edits
         }
     }
     enum status status = scenario_check(&f->s, err);
+    if (status == STATUS_OK)
+        status = price_named(f, &f->s, err);
+    if (status == STATUS_OK && restated)
+        status = price_named(f, &f->today, err);
     if (status == STATUS_OK)
         status = scenario_bind(&f->s, &f->costs, err);
     if (status == STATUS_OK && restated) {

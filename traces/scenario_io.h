@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "model/fabric.h"
 #include "model/scenario.h"
 #include "traces/command.h"
 #include "traces/json_doc.h"
@@ -16,7 +17,9 @@ enum { SCENARIO_VERSION = 1 };
 struct scenario_file {
     struct scenario s; /* bound to costs below and anchored, in today's state plus --set edits */
     struct scenario today; /* the same without the edits */
-    struct costs costs;    /* from the files that "costs" names */
+    struct costs costs;    /* from the files that "costs" names, and what the fabric priced */
+    struct fabric *fabric; /* of hardware.fabric; owned; NULL until something is priced on it */
+    char *path;            /* the scenario's own, for paths beside it; owned */
     struct json_doc doc;
 };
 void scenario_file_release(struct scenario_file *f);
@@ -31,6 +34,14 @@ enum status scenario_file_read(struct scenario_file *f, const char *path, const 
  * was measured (what_if 0 in the table) moves today's state too and anchors anew. */
 enum status scenario_file_edit(struct scenario_file *f, const char *const *edits, size_t n_edits,
                                struct err *err);
+
+/* Sees to it that an allreduce implementation has a cost at that many ranks: where none was
+ * measured and hardware.fabric names a fabric, it is priced there and added to f->costs as
+ * synthesized (s and today are bound again). Where there is no fabric, or it does not know the
+ * name, nothing happens and scenario_bind() will say so. STATUS_UNSUPPORTED where the fabric cannot
+ * run it. */
+enum status scenario_file_price(struct scenario_file *f, const char *impl, int ranks,
+                                struct err *err);
 
 /* The whole way of a command: reads the scenario named by its first argument with --costs, applies
  * every --set. */

@@ -16,7 +16,7 @@ printf '{"updraft_scenario":1, "model":{"layers":2,"hidden":8}}\n' >nothing.json
 printf '{"updraft_scenario":1, "costs":["none.jsonl"], "model":{"layers":2,"hidden":8}}\n' >costs.json; run simulate costs.json
 run simulate "$o" --set nope=1
 run simulate "$o" --set draft.accept_rate=1.5
-run simulate "$o" --set ranks=4
+run simulate "$o" --set hardware.fabric= --set ranks=4
 run simulate "$o" --set allreduce.impl=custom/never
 run simulate "$o" --draws 3
 run simulate
