@@ -59,16 +59,17 @@ static enum status print(struct invocation *inv, const struct fabric *f, const c
         }
         return print_json(inv->out, o, err);
     }
-    fprintf(
-        inv->out,
-        "%.4g us [%.4g, %.4g]  allreduce of %lld bytes, %s, %d ranks on %s; synthesized\n"
-        "priced as %s: %.4g us of latencies in %d round%s, %.4g us of transfer; %.0f bytes out, "
-        "%.0f in a rank\n",
-        e->us, e->low_us, e->high_us, (long long)bytes, impl, ranks, f->name, e->priced,
-        e->fixed_us, e->rounds, e->rounds == 1 ? "" : "s", e->transfer_us, e->wire_out_bytes,
-        e->wire_in_bytes);
+    fprintf(inv->out,
+            "%.4g us [%.4g, %.4g]  allreduce of %lld bytes, %s, %d ranks on %s; synthesized\n",
+            e->us, e->low_us, e->high_us, (long long)bytes, impl, ranks, f->name);
+    fprintf(inv->out, "priced as %s: %.4g us of latencies, %.4g us of transfer", e->priced,
+            e->fixed_us, e->transfer_us);
+    if (e->rounds > 0)
+        fprintf(inv->out, "; %d round%s, %.0f bytes out of a rank, %.0f in", e->rounds,
+                e->rounds == 1 ? "" : "s", e->wire_out_bytes, e->wire_in_bytes);
+    fprintf(inv->out, "\n");
     if (n > 0)
-        fprintf(inv->out, "%10s %8s  %-26s %10s %s\n", "us", "of doubt", "parameter", "value", "");
+        fprintf(inv->out, "%10s %8s  %-26s %10s\n", "us", "of doubt", "parameter", "value");
     for (int i = 0; i < n; i++) {
         int p = by_share[i];
         fprintf(inv->out, "%10.3g %7.0f%%  %-26s %10.4g %s\n", e->share_us[p],
