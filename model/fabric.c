@@ -279,15 +279,37 @@ enum status fabric_route(struct fabric *f, struct err *err)
 /* PCIe bandwidths go with the generation; the assumptions are those of generation 5. */
 static void scale_pcie(struct fabric *f, int generation)
 {
-    static const enum fabric_param of_pcie[] = {
-        FABRIC_pcie_gb_per_s,           FABRIC_uplink_gb_per_s,    FABRIC_root_gb_per_s,
-        FABRIC_host_store_gb_per_s,     FABRIC_host_load_gb_per_s, FABRIC_host_both_gb_per_s,
-        FABRIC_nccl_ll_channel_gb_per_s};
+    static const enum fabric_param of_pcie[] = {FABRIC_pcie_gb_per_s,
+                                                FABRIC_uplink_gb_per_s,
+                                                FABRIC_root_gb_per_s,
+                                                FABRIC_host_store_gb_per_s,
+                                                FABRIC_host_load_gb_per_s,
+                                                FABRIC_host_both_gb_per_s,
+                                                FABRIC_nccl_ll_channel_gb_per_s,
+                                                FABRIC_nccl_ll_total_gb_per_s};
     double s = pow(2, generation - 5);
     for (size_t i = 0; i < sizeof of_pcie / sizeof *of_pcie; i++) {
         struct fabric_quantity *q = &f->param[of_pcie[i]];
         fabric_assumed(f, of_pcie[i], q->value * s, q->low * s, q->high * s);
     }
+}
+
+/* What differs where all GPUs sit on NVSwitches. */
+static void assume_nvlink(struct fabric *f, int compute_capability)
+{
+    static const struct {
+        enum fabric_param p;
+        double value, low, high;
+    } assumed[] = {
+        {FABRIC_node_us, 0.6, 0.4, 1.0},          {FABRIC_peer_us, 0.1, 0.03, 0.25},
+        {FABRIC_peer_fence_us, 0.4, 0.2, 0.8},    {FABRIC_nccl_base_us, 4.0, 2.5, 8.0},
+        {FABRIC_nccl_ll_step_us, 0.1, 0.02, 0.4}, {FABRIC_nccl_ll128_step_us, 0.3, 0.1, 0.8},
+        {FABRIC_nccl_channels, 16, 8, 32},        {FABRIC_nccl_search_channels, 16, 8, 24},
+    };
+    for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++)
+        fabric_assumed(f, assumed[i].p, assumed[i].value, assumed[i].low, assumed[i].high);
+    double gb = compute_capability >= 100 ? 660 : compute_capability >= 90 ? 340 : 200;
+    fabric_assumed(f, FABRIC_nvlink_gb_per_s, gb, gb * 0.85, gb * 1.2);
 }
 
 static enum status grow(struct fabric *f, const struct fabric_shape *s, struct err *err)
@@ -360,6 +382,8 @@ enum status fabric_build(struct fabric *f, const char *name, const struct fabric
     scale_pcie(f, s->pcie_generation ? s->pcie_generation : 5);
     if (s->no_peer_access)
         fabric_assumed(f, FABRIC_nccl_p2p, 0, 0, 0);
+    if (s->nvswitch)
+        assume_nvlink(f, s->compute_capability);
     enum status status = grow(f, s, err);
     return status == STATUS_OK ? fabric_route(f, err) : status;
 }

@@ -145,6 +145,27 @@ static double abs_sigma(const struct fabric_quantity *q)
     return (q->high - q->low) / (2 * z95);
 }
 
+/* What one rank can put out, whatever the links, GB/s, and the parameter that says so; 0: no limit.
+ * NCCL's channels limit it; so does, over PCIe, what all ranks together get through. */
+static double issue_limit(const struct ready *q, const struct fabric *f, int channels,
+                          enum fabric_param *p)
+{
+    *p = FABRIC_block_gb_per_s;
+    if (q->impl.family != SYNTH_NCCL)
+        return f->param[*p].value;
+    int ll = q->impl.proto == NCCL_LL;
+    *p = ll ? FABRIC_nccl_ll_channel_gb_per_s : FABRIC_nccl_channel_gb_per_s;
+    double limit = f->param[*p].value * channels;
+    int shm = f->param[FABRIC_nccl_p2p].value < 0.5;
+    enum fabric_param all = shm ? FABRIC_nccl_shm_total_gb_per_s : FABRIC_nccl_ll_total_gb_per_s;
+    double total = f->param[all].value / q->ranks;
+    if ((shm || (ll && !q->nccl.nvlink)) && total < limit) {
+        *p = all;
+        limit = total;
+    }
+    return limit;
+}
+
 /* A plan at one size. */
 static void evaluate(const struct ready *q, const struct fabric *f, const struct synth_plan *plan,
                      double bytes, int channels, struct synth_estimate *e)
@@ -158,11 +179,8 @@ static void evaluate(const struct ready *q, const struct fabric *f, const struct
         transfer += plan->us_per_byte[p] * bytes;
     }
     double factor = payload_factor(q->impl.payload);
-    int nccl = q->impl.family == SYNTH_NCCL;
-    enum fabric_param issue = !nccl                      ? FABRIC_block_gb_per_s
-                              : q->impl.proto == NCCL_LL ? FABRIC_nccl_ll_channel_gb_per_s
-                                                         : FABRIC_nccl_channel_gb_per_s;
-    double limit = f->param[issue].value * (nccl ? channels : 1);
+    enum fabric_param issue;
+    double limit = issue_limit(q, f, channels, &issue);
     double issue_us = limit > 0 ? plan->issue_fraction * factor * bytes / (limit * 1e3) : 0;
     if (issue_us > transfer) {
         transfer = issue_us;

@@ -261,16 +261,28 @@ static int solve(struct synth *s, const struct fabric *f, struct synth_plan *pla
     return 0;
 }
 
-/* The media that a round's flows cross, and the longest way. */
+static const enum fabric_param latency_of[3][3] = {
+    {FABRIC_local_write_us, FABRIC_local_read_us, FABRIC_local_fence_us},
+    {FABRIC_peer_write_us, FABRIC_peer_read_us, FABRIC_peer_fence_us},
+    {FABRIC_host_write_us, FABRIC_host_read_us, FABRIC_host_fence_us},
+};
+
+/* Adds `ways` times what the hops between two ends cost. */
+static void pay_hops(const struct fabric *f, int from, int to, double ways, struct synth_plan *plan)
+{
+    for (int h = 0; h < f->hops[from][to]; h++) {
+        enum fabric_param hop = fabric_link_hop(f->links[f->route[from][to][h] / 2].kind);
+        if (hop != FABRIC_none)
+            plan->count[hop] += ways;
+    }
+}
+
+/* What a round waits for. Its flows all cross the slowest medium that one of them needs, and the
+ * longest way; but round a ring nobody waits for all others, so there the mean way counts. */
 static void pay_latency(const struct synth *s, const struct fabric *f,
                         const struct synth_impl *impl, const struct round *round,
                         const int *placement, struct synth_plan *plan)
 {
-    static const enum fabric_param by_medium[3][3] = {
-        {FABRIC_local_write_us, FABRIC_local_read_us, FABRIC_local_fence_us},
-        {FABRIC_peer_write_us, FABRIC_peer_read_us, FABRIC_peer_fence_us},
-        {FABRIC_host_write_us, FABRIC_host_read_us, FABRIC_host_fence_us},
-    };
     int nccl = impl->family == SYNTH_NCCL;
     int shm = nccl && f->param[FABRIC_nccl_p2p].value < 0.5;
     int medium = impl->family == SYNTH_HOST || shm ? 2 : 0, from = -1, to = -1;
@@ -280,54 +292,47 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
     const struct round *first = round;
     while (first > s->schedule.rounds && first[-1].sync == ROUND_STREAM)
         first--;
-    for (int i = first->first_flow; i < round->first_flow + round->n_flows; i++) {
-        const struct flow *w = &s->schedule.flows[i];
-        int a = placement[w->src], b = placement[w->dst];
+    const struct flow *begin = &s->schedule.flows[first->first_flow];
+    const struct flow *end = &s->schedule.flows[round->first_flow + round->n_flows];
+    for (const struct flow *w = begin; w < end; w++) {
+        int a = medium == 2 ? f->n_gpus + f->socket_of[placement[w->src]] : placement[w->src];
+        int b = placement[w->dst];
         widest = ++fan[w->dst] > widest ? fan[w->dst] : widest;
-        if (medium == 2) {
-            /* Up to the source's memory, and the reader's way to it. */
-            int at = f->n_gpus + f->socket_of[a];
-            double us = fabric_hops_us(f, at, b);
-            if (us > longest)
-                longest = us, from = at, to = b;
-            continue;
-        }
         if (a == b)
             continue;
-        medium = 1;
+        medium = medium == 2 ? 2 : 1;
         double us = fabric_hops_us(f, a, b);
         if (us > longest)
             longest = us, from = a, to = b;
     }
-    enum fabric_param write = by_medium[medium][0], read = by_medium[medium][1],
-                      fence = by_medium[medium][2];
     int waits = round->sync != ROUND_STREAM;
-    int ways = 0; /* how often the hops are paid */
+    double ways = 0; /* how often the hops are paid */
     if (nccl) {
         static const enum fabric_param step[] = {FABRIC_nccl_ll_step_us, FABRIC_nccl_ll128_step_us,
                                                  FABRIC_nccl_simple_step_us};
         plan->count[step[impl->proto]] += 1;
         plan->count[FABRIC_nccl_shm_step_us] += shm;
-        plan->count[write] += 1;
+        plan->count[latency_of[medium][0]] += 1;
         ways = 1;
     } else if (waits) {
-        plan->count[write] += 1;
+        plan->count[latency_of[medium][0]] += 1;
         plan->count[FABRIC_poll_us] += 1;
         plan->count[medium ? FABRIC_peer_us : FABRIC_local_peer_us] += widest - 1;
         ways = 1;
         if (round->sync != ROUND_INBAND)
-            plan->count[fence] += 1;
+            plan->count[latency_of[medium][2]] += 1;
         if (round->sync == ROUND_BARRIER) {
-            plan->count[read] += 1;
+            plan->count[latency_of[medium][1]] += 1;
             ways += 2;
         }
     }
-    if (from >= 0)
-        for (int h = 0; h < f->hops[from][to]; h++) {
-            enum fabric_param hop = fabric_link_hop(f->links[f->route[from][to][h] / 2].kind);
-            if (hop != FABRIC_none)
-                plan->count[hop] += ways;
-        }
+    if (from >= 0 && widest == 1 && round->sync == ROUND_INBAND && round->n_flows > 1)
+        for (const struct flow *w = begin; w < end; w++)
+            pay_hops(f,
+                     medium == 2 ? f->n_gpus + f->socket_of[placement[w->src]] : placement[w->src],
+                     placement[w->dst], ways / round->n_flows, plan);
+    else if (from >= 0)
+        pay_hops(f, from, to, ways, plan);
     plan->rounds++;
     plan->waits += waits;
 }
