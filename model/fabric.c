@@ -133,7 +133,8 @@ double fabric_hops_us(const struct fabric *f, int from, int to)
     return us;
 }
 
-/* Shortest ways from one end to all, breadth first; GPUs and memories are never passed through. */
+/* Shortest ways from one end to all, breadth first, of equally short ones that over NVLink; GPUs
+ * and memories are never passed through. */
 static void route_from(struct fabric *f, int from, const int *first, const int *next)
 {
     int via[FABRIC_MAX_NODES], queue[FABRIC_MAX_NODES], head = 0, tail = 0;
@@ -147,14 +148,15 @@ static void route_from(struct fabric *f, int from, const int *first, const int *
         enum fabric_node_kind kind = f->nodes[at].kind;
         if (at != start && (kind == FABRIC_GPU || kind == FABRIC_MEMORY))
             continue;
-        for (int d = first[at]; d >= 0; d = next[d]) {
-            const struct fabric_link *l = &f->links[d / 2];
-            int to = d & 1 ? l->a : l->b;
-            if (via[to] == -1) {
-                via[to] = d;
-                queue[tail++] = to;
+        for (int nvlink = 1; nvlink >= 0; nvlink--)
+            for (int d = first[at]; d >= 0; d = next[d]) {
+                const struct fabric_link *l = &f->links[d / 2];
+                int to = d & 1 ? l->a : l->b;
+                if ((l->kind == FABRIC_LINK_nvlink) == nvlink && via[to] == -1) {
+                    via[to] = d;
+                    queue[tail++] = to;
+                }
             }
-        }
     }
     for (int to = 0; to < f->n_gpus + f->n_memories; to++) {
         short back[FABRIC_MAX_HOPS];
