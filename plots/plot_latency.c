@@ -5,22 +5,15 @@
 
 #include "plots/ask.h"
 #include "plots/scenario_input.h"
-#include "traces/model_io.h"
+#include "plots/series.h"
 
-enum { MAX_SERIES = 7, MAX_MARKS = 2, MAX_FILES = 16, SAMPLES_PER_OCTAVE = 12 };
-
-/* One line of the picture; everything borrowed. */
-struct series {
-    const struct cost *cost;
-    const struct curve *curve; /* its measurements, NULL where only the model is there */
-    const struct fit *fit;     /* NULL likewise */
-};
+enum { MAX_MARKS = 2, MAX_FILES = 16 };
 
 struct latency_data {
     struct fits fits;   /* of the traces */
     struct costs costs; /* of model files */
     int has_fits;
-    struct series series[MAX_SERIES];
+    struct series series[SERIES_MAX];
     int n, found; /* shown, and what matched */
     const char *title;
     char scenario_title[SCENARIO_TEXT];
@@ -123,20 +116,6 @@ static enum status load_scenario(struct latency_data *d, const struct plot_reque
     return status;
 }
 
-/* The measurements behind a fit: the curve with its key. */
-static const struct curve *curve_of(const struct fits *fs, const struct cost *c)
-{
-    for (size_t i = 0; i < fs->curves.n; i++) {
-        const struct record *k = fs->curves.v[i].key;
-        if (strcmp(k->impl, c->impl) == 0 && strcmp(k->label, c->label) == 0 &&
-            strcmp(k->dtype, c->dtype) == 0 && strcmp(k->method, c->method) == 0 &&
-            k->ranks == c->ranks && k->in_place == c->in_place &&
-            strcmp(record_what_name(k->what), c->collective) == 0)
-            return &fs->curves.v[i];
-    }
-    return NULL;
-}
-
 /* Whether the options, or a scenario's own choice, ask for this cost. */
 static int wanted(const struct latency_data *d, const struct invocation *inv, int64_t ranks,
                   const struct cost *c)
@@ -172,7 +151,7 @@ static void add_series(struct latency_data *d, const struct series *s)
     if (drawn_already(d, s->cost))
         return;
     d->found++;
-    if (d->n < MAX_SERIES)
+    if (d->n < SERIES_MAX)
         d->series[d->n++] = *s;
 }
 
@@ -180,7 +159,7 @@ static void choose_series(struct latency_data *d, const struct invocation *inv, 
 {
     for (size_t i = 0; i < d->fits.n; i++) {
         const struct fit *f = &d->fits.v[i];
-        struct series s = {&f->cost, curve_of(&d->fits, &f->cost), f};
+        struct series s = {&f->cost, series_curve_of(&d->fits, &f->cost), f};
         if (wanted(d, inv, ranks, &f->cost))
             add_series(d, &s);
     }
@@ -191,148 +170,24 @@ static void choose_series(struct latency_data *d, const struct invocation *inv, 
     }
 }
 
-/* A name says what tells the series apart and nothing else. */
-static void series_name(const struct latency_data *d, int which, char *buf, size_t size)
-{
-    const struct cost *c = d->series[which].cost;
-    int ranks = 0, label = 0, dtype = 0, method = 0;
-    for (int i = 0; i < d->n; i++) {
-        const struct cost *o = d->series[i].cost;
-        ranks |= o->ranks != c->ranks;
-        label |= strcmp(o->label, c->label) != 0;
-        dtype |= strcmp(o->dtype, c->dtype) != 0;
-        method |= strcmp(o->method, c->method) != 0;
-    }
-    size_t n = (size_t)snprintf(buf, size, "%s", c->impl[0] != '\0' ? c->impl : "unnamed");
-    if (ranks && n < size)
-        n += (size_t)snprintf(buf + n, size - n, ", %d ranks", c->ranks);
-    if (label && n < size)
-        n += (size_t)snprintf(buf + n, size - n, ", %.40s", c->label);
-    if (dtype && n < size)
-        n += (size_t)snprintf(buf + n, size - n, ", %s", c->dtype);
-    if (method && n < size)
-        snprintf(buf + n, size - n, ", %s", c->method);
-}
-
-struct range {
-    double low, high;
-};
-
-static void widen(struct range *r, double x)
-{
-    if (!(x > 0) || !isfinite(x))
-        return;
-    r->low = fmin(r->low, x);
-    r->high = fmax(r->high, x);
-}
-
-static int is_outlier(const struct fit *f, double bytes)
-{
-    for (int i = 0; f != NULL && i < f->n_outliers; i++)
-        if (f->outliers[i].bytes == bytes)
-            return 1;
-    return 0;
-}
-
-static void write_points(FILE *program, const struct latency_data *d, struct range *y)
-{
-    plot_table(program, "points");
-    for (int i = 0; i < d->n; i++) {
-        const struct series *s = &d->series[i];
-        if (i > 0)
-            plot_index(program);
-        for (size_t p = 0; s->curve != NULL && p < s->curve->n_points; p++) {
-            const struct point *m = &s->curve->points[p];
-            double spread = isfinite(m->spread) ? exp(1.96 * m->spread) : 1;
-            plot_cell(program, m->bytes);
-            plot_cell(program, m->us);
-            plot_cell(program, m->us / spread);
-            plot_cell(program, m->us * spread);
-            plot_cell(program, is_outlier(s->fit, m->bytes));
-            plot_row_end(program);
-            widen(y, m->us);
-        }
-        if (s->curve == NULL || s->curve->n_points == 0)
-            fputs("NaN\tNaN\tNaN\tNaN\tNaN\n", program);
-    }
-    plot_table_end(program);
-}
-
-static void write_sample(FILE *program, const struct cost *c, double bytes, int measured,
-                         struct range *y)
-{
-    double low, high, us = cost_latency_us(c, bytes);
-    cost_ci95(c, bytes, &low, &high);
-    plot_cell(program, bytes);
-    plot_cell(program, us);
-    plot_cell(program, low);
-    plot_cell(program, high);
-    plot_cell(program, measured);
-    plot_row_end(program);
-    widen(y, us);
-    if (measured) {
-        widen(y, low);
-        widen(y, high);
-    }
-}
-
-static void write_curve(FILE *program, const struct cost *c, const struct range *x, struct range *y)
-{
-    const double factor = exp2(1.0 / SAMPLES_PER_OCTAVE);
-    double bytes = x->low, next;
-    for (;; bytes = next) {
-        int inside = bytes >= c->min_bytes && bytes <= c->max_bytes;
-        write_sample(program, c, bytes, inside, y);
-        if (bytes >= x->high)
-            break;
-        next = fmin(bytes * factor, x->high);
-        /* The ends of the measured range are points of both the dashed and the solid line. */
-        const double ends[] = {c->min_bytes, c->max_bytes};
-        for (int e = 0; e < 2; e++)
-            if (bytes <= ends[e] && ends[e] < next) {
-                write_sample(program, c, ends[e], e == 0 ? 0 : 1, y);
-                write_sample(program, c, ends[e], e == 0 ? 1 : 0, y);
-            }
-        /* A step is drawn as one: both its sides. */
-        for (int g = 1; c->form == COST_SEGMENTS && g < c->n_segments; g++) {
-            double at = c->segments[g].from_bytes;
-            if (bytes < at && at < next) {
-                write_sample(program, c, at * (1 - 1e-6), inside, y);
-                write_sample(program, c, at, inside, y);
-            }
-        }
-    }
-}
-
 static void write_data(FILE *program, const struct latency_data *d)
 {
-    char name[40], text[240];
-    struct range x = {INFINITY, 0}, y = {INFINITY, 0};
+    char name[40];
+    struct series_range x = series_range_empty, y = series_range_empty;
     int outliers = 0;
     for (int i = 0; i < d->n; i++) {
-        widen(&x, d->series[i].cost->min_bytes);
-        widen(&x, d->series[i].cost->max_bytes);
+        series_widen(&x, d->series[i].cost->min_bytes);
+        series_widen(&x, d->series[i].cost->max_bytes);
         outliers |= d->series[i].fit != NULL && d->series[i].fit->n_outliers > 0;
     }
     for (int m = 0; m < d->n_marks; m++)
-        widen(&x, d->mark_bytes[m]);
+        series_widen(&x, d->mark_bytes[m]);
     x.low /= 2;
     x.high *= 2;
-    plot_integer(program, "n_series", d->n);
-    plot_array(program, "series_name", d->n);
-    for (int i = 0; i < d->n; i++) {
-        series_name(d, i, text, sizeof text);
-        snprintf(name, sizeof name, "series_name[%d]", i + 1);
-        plot_text(program, name, text);
-    }
-    write_points(program, d, &y);
-    plot_table(program, "curve");
-    for (int i = 0; i < d->n; i++) {
-        if (i > 0)
-            plot_index(program);
-        write_curve(program, d->series[i].cost, &x, &y);
-    }
-    plot_table_end(program);
+    series_write_names(program, d->series, d->n);
+    series_write_points(program, d->series, d->n, &y);
+    series_write_curves(program, d->series, d->n, &x, &y);
+    series_write_axis(program, &x);
     plot_integer(program, "n_marks", d->n_marks);
     plot_array(program, "mark_bytes", MAX_MARKS);
     plot_array(program, "mark_text", MAX_MARKS);
@@ -342,13 +197,9 @@ static void write_data(FILE *program, const struct latency_data *d)
         snprintf(name, sizeof name, "mark_text[%d]", m + 1);
         plot_text(program, name, d->mark_text[m]);
     }
-    plot_number(program, "x_min", x.low);
-    plot_number(program, "x_max", x.high);
     /* Room for the key above the lines. */
     plot_number(program, "y_min", y.low / 1.25);
     plot_number(program, "y_max", y.high * (1.4 + 0.3 * d->n));
-    /* At most eleven labels. */
-    plot_integer(program, "x_step", (int)fmax(2, 2 * ceil(log2(x.high / x.low) / 22)));
     plot_integer(program, "has_extrapolated", 1);
     plot_integer(program, "has_outliers", outliers);
     plot_text(program, "band_name", "shaded: 95 % interval of a measurement");

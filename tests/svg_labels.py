@@ -23,6 +23,8 @@ def texts(path):
         box = (left, -0.75 * size, left + wide, 0.2 * size)
         if place[3] and abs(float(place[3])) in (90, 270):
             box = (box[1], -box[2], box[3], -box[0])
+        if any(f[4] == words and abs(f[0] - x - box[0]) < 1 and abs(f[1] - y - box[1]) < 1 for f in found):
+            continue  # a text with a box is written twice, the second time over the box
         found.append((x + box[0], y + box[1], x + box[2], y + box[3], words))
     return width, height, found
 

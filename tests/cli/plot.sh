@@ -5,6 +5,7 @@ scenario=$TOP/traces/scenarios/origin.json
 input_of() { # what a kind is drawn from here
     case $1 in
         SCENARIO) echo "$scenario";;
+        FABRIC*) echo switch-4-2s;;
         TRACE*) echo "$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl";;
         *) echo "$TOP/tests/plots/$kind.json";;
     esac
@@ -24,6 +25,13 @@ while read -r kind input rest; do
     # The written program stands alone.
     gnuplot -d - <"$kind.gp" >again.png 2>/dev/null && cmp -s again.png "$kind.png" || echo "$kind.gp draws another picture"
 done <kinds
+echo "--- every preset as a picture"
+for preset in $(sed -n 's/^FABRIC_PRESET("\([^"]*\)".*/\1/p' "$TOP/model/fabric_presets.def"); do
+    for kind in fabric crossover; do
+        "$UPDRAFT" plot $kind "$preset" -o p.svg && python3 "$TOP/tests/svg_labels.py" p.svg | sed "s/^/$preset $kind: /"
+    done
+done
+"$UPDRAFT" plot crossover "$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl" -o p.svg && python3 "$TOP/tests/svg_labels.py" p.svg
 echo "--- latency of a trace, its model and a scenario"
 trace=$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl
 "$UPDRAFT" fit "$trace" --json >model.json
