@@ -20,6 +20,7 @@ struct point {
     double us;     /* > 0: exp of the median of log over the records of this size */
     double spread; /* robust standard deviation of log(us) over them; NaN where there is one */
     int records;
+    int gathered; /* 0; of a point that fit.c made from several sizes, or from one among many: 1 */
     const char *origin; /* of the first of them; borrowed from the record */
     int64_t line;
 };

@@ -20,7 +20,12 @@ const struct fit_form *const fit_forms[FIT_FORM_COUNT] = {
 static const double normal_95 = 1.959964;
 static const double sigma_floor = 0.01; /* no two runs agree better than this */
 static const double residual_cap = 0.7; /* a form that is off by two is wrong; by ten no more so */
-static const double tie = 1.03;         /* scores that differ by less are equal */
+/* Steps cluster in the middle of the range, where latencies are asked for, and one curve holds few:
+ * the quantile over all its sizes is a little narrow there. */
+static const double stretch = 1.2;
+static const double noisy = 0.1;       /* neighbouring sizes that scatter by more are gathered */
+static const double least_step = 0.12; /* smaller jumps are not called steps */
+static const double tie = 1.03;        /* scores that differ by less are equal */
 
 /* What the forms see of a curve: at most FIT_MAX_SIZES points, outliers taken out. */
 struct sample {
@@ -49,6 +54,34 @@ static double median(double *v, int n)
     return n == 0 ? (double)NAN : n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
+struct weighted {
+    double y, w;
+};
+
+static int compare_weighted(const void *va, const void *vb)
+{
+    return compare_doubles(&((const struct weighted *)va)->y, &((const struct weighted *)vb)->y);
+}
+
+/* The number p that minimises the sum of |p - y| / y: the median of y with weights 1 / y. Where the
+ * noise is small it is the median; where measurements come in two heaps, disturbed ones being the
+ * slower, it leans to the undisturbed. */
+static double relative_median(struct weighted *v, int n)
+{
+    double total = 0, sum = 0;
+    for (int i = 0; i < n; i++)
+        total += v[i].w = 1 / v[i].y;
+    qsort(v, (size_t)n, sizeof *v, compare_weighted);
+    for (int i = 0; i < n; i++) {
+        sum += v[i].w;
+        if (sum > 0.5 * total)
+            return v[i].y;
+        if (sum == 0.5 * total && i + 1 < n)
+            return sqrt(v[i].y * v[i + 1].y);
+    }
+    return v[n - 1].y;
+}
+
 /* How far the sizes around [begin, end), at least SCATTER of them, lie from the chords of their
  * neighbours: the root mean square, less what the chord's own noise adds. */
 static double scatter(const struct point *p, size_t n, size_t begin, size_t end, size_t skip)
@@ -70,24 +103,33 @@ static double scatter(const struct point *p, size_t n, size_t begin, size_t end,
     return m > 0 ? sqrt(sum / m / 1.5) : 0;
 }
 
-/* One bin of a dense curve. `work` has room for 2 (end - begin) numbers. */
-static struct point bin(const struct point *p, size_t begin, size_t end, size_t skip, double *work)
+/* One bin [begin, end) of a dense curve of n sizes, of which `skip` is left out. Where the
+ * surroundings scatter by more than they can be told apart, as many neighbours join the median as
+ * it takes. x and y have room for n. */
+static struct point bin(const struct point *p, size_t n, size_t begin, size_t end, size_t skip,
+                        double *x, struct weighted *y)
 {
-    int m = 0;
-    double *x = work, *y = work + (end - begin);
+    enum { CROWD = 8 };
     struct point b = p[begin == skip && end - begin > 1 ? begin + 1 : begin];
+    int m = 0;
     b.records = 0;
+    b.gathered = 1;
     for (size_t i = begin; i < end; i++) {
         if (i == skip)
             continue;
-        x[m] = log(p[i].bytes);
-        y[m++] = log(p[i].us);
+        x[m++] = log(p[i].bytes);
         b.records += p[i].records;
     }
-    if (m > 1) {
-        b.bytes = exp(median(x, m));
-        b.us = exp(median(y, m));
-    }
+    b.bytes = exp(median(x, m));
+    b.spread = scatter(p, n, begin, end, skip);
+    size_t few = b.spread > noisy && end - begin < CROWD ? (CROWD - (end - begin) + 1) / 2 : 0;
+    begin = begin > few ? begin - few : 0;
+    end = end + few < n ? end + few : n;
+    m = 0;
+    for (size_t i = begin; i < end; i++)
+        if (i != skip)
+            y[m++].y = p[i].us;
+    b.us = relative_median(y, m);
     return b;
 }
 
@@ -102,9 +144,13 @@ static enum status sample_make(struct sample *s, const struct point *p, size_t n
             if (i != skip)
                 s->p[s->n++] = p[i];
     } else {
-        double *work = malloc(2 * n * sizeof *work);
-        if (work == NULL)
+        double *x = malloc(n * sizeof *x);
+        struct weighted *y = malloc(n * sizeof *y);
+        if (x == NULL || y == NULL) {
+            free(x);
+            free(y);
             return err_set(err, STATUS_FAILED, "out of memory");
+        }
         double x0 = log(p[0].bytes);
         double width = (log(p[n - 1].bytes) - x0) / FIT_MAX_SIZES * (1 + 1e-9);
         for (size_t i = 0; i < n;) {
@@ -112,14 +158,15 @@ static enum status sample_make(struct sample *s, const struct point *p, size_t n
             size_t end = i + 1;
             while (end < n && (int)((log(p[end].bytes) - x0) / width) == k)
                 end++;
-            if (end - i > 1 || i != skip) {
-                s->p[s->n] = bin(p, i, end, skip, work);
-                s->p[s->n++].spread = scatter(p, n, i, end, skip);
-            }
+            if (end - i > 1 || i != skip)
+                s->p[s->n++] = bin(p, n, i, end, skip, x, y);
             i = end;
         }
-        free(work);
+        free(x);
+        free(y);
     }
+    if (n > FIT_MAX_SIZES)
+        return STATUS_OK; /* a bin is a median: a lone disturbance does not show in it */
     unsigned char off[FIT_MAX_SIZES];
     double expected[FIT_MAX_SIZES] = {0};
     fit_find_outliers(s->p, s->n, off, expected);
@@ -280,7 +327,7 @@ static double scale_95(const struct trial *t, double repeat_sigma)
     double largest = ranked(v, t->n, q);
     if (q > t->n)
         largest *= sqrt(1 + 4.0 / t->n);
-    double sigma = largest / normal_95;
+    double sigma = stretch * largest / normal_95;
     if (isfinite(repeat_sigma) && sigma < repeat_sigma)
         sigma = repeat_sigma;
     return sigma > sigma_floor ? sigma : sigma_floor;
@@ -408,7 +455,7 @@ static void find_steps(struct fit *f, const struct sample *s)
         double edge = l->to_bytes;
         double before = l->alpha_us + l->beta_us_per_byte * edge;
         double after = r->alpha_us + r->beta_us_per_byte * edge;
-        if (!(before > 0) || !(after > 0) || fabs(log(after / before)) < 0.1)
+        if (!(before > 0) || !(after > 0) || fabs(log(after / before)) < least_step)
             continue;
         struct fit_step step = {0, 0, after / before};
         for (int i = 0; i < s->n; i++) {

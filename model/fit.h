@@ -12,8 +12,8 @@
 #include "model/err.h"
 
 enum {
-    FIT_MIN_SIZES = 3,  /* fewer cannot be fitted and checked */
-    FIT_MAX_SIZES = 64, /* what the forms see; a denser curve is gathered into bins first */
+    FIT_MIN_SIZES = 3,   /* fewer cannot be fitted and checked */
+    FIT_MAX_SIZES = 128, /* what the forms see; a denser curve is gathered into bins first */
     FIT_MAX_OUTLIERS = 16,
     FIT_MAX_STEPS = 16,
 };

@@ -60,30 +60,31 @@ static void slopes(struct cost *c)
         (c->knot_y[n - 1] - c->knot_y[n - 2]) / (c->knot_x[n - 1] - c->knot_x[n - 2]);
 }
 
-/* doubt: what the guesses and the repeats at this size differ by (log). */
-static void add_knot(struct cost *c, double log2_bytes, double log_us, double doubt)
+/* doubt: what the guesses and the repeats at this size differ by (log). Of a gathered point the
+ * doubt is its surroundings' scatter, and all of it. */
+static void add_knot(struct cost *c, double log2_bytes, double log_us, double doubt, int gathered)
 {
     c->knot_x[c->n_knots] = log2_bytes;
     c->knot_y[c->n_knots] = log_us;
-    c->knot_shape[c->n_knots] = 1 + doubt / smooth_log;
+    c->knot_shape[c->n_knots] = (gathered ? 0.1 : 1) + doubt / smooth_log;
     c->n_knots++;
 }
 
 void fit_knots(const struct point *p, int n, struct cost *c)
 {
     /* As many knots between two sizes as there is room for. */
-    int between = n <= 32 ? 3 : 1;
+    int between = n <= 32 ? 3 : n <= 64 ? 1 : 0;
     c->form = COST_TABLE;
     c->n_knots = 0;
     for (int i = 0; i < n; i++) {
         double x = log2(p[i].bytes);
         double noise = p[i].spread > 0 ? p[i].spread : 0;
-        add_knot(c, x, log(p[i].us), noise);
+        add_knot(c, x, log(p[i].us), noise, p[i].gathered);
         double gap = i + 1 < n ? log2(p[i + 1].bytes) - x : 0;
         for (int j = 1; j <= between && gap > 0.05; j++) {
             double at = x + gap * j / (between + 1), y, range;
             fit_between(p, n, i, exp2(at), &y, &range);
-            add_knot(c, at, y, range + noise);
+            add_knot(c, at, y, range + noise, p[i].gathered);
         }
     }
     slopes(c);

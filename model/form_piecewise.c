@@ -1,14 +1,14 @@
 /* Two to four straight lines with jumps between them. Where the breaks are is found exactly, by
  * dynamic programming over all placements (two sizes a segment at least) of the sum of squared
  * relative residuals; how many there are by the Bayesian information criterion (Schwarz, Ann. Stat.
- * 6, 461 (1978)) with a floor of 1 % for the noise; then each segment is refitted robustly.
+ * 6, 461 (1978)) with a floor of 2 % for the noise; then each segment is refitted robustly.
  */
 #include <math.h>
 #include <string.h>
 
 #include "model/fit.h"
 
-static const double noise_floor = 0.01;
+static const double noise_floor = 0.02;
 
 struct sums {
     double w, wx, wxx, wy, wxy, wyy;
@@ -46,7 +46,7 @@ static enum status fit(const struct point *p, int n, struct cost *c, double cov[
 {
     static const double huge = 1e300;
     double best[COST_MAX_SEGMENTS + 1][FIT_MAX_SIZES + 1];
-    signed char from[COST_MAX_SEGMENTS + 1][FIT_MAX_SIZES + 1];
+    short from[COST_MAX_SEGMENTS + 1][FIT_MAX_SIZES + 1];
     double cost[FIT_MAX_SIZES + 1][FIT_MAX_SIZES + 1], a, b;
     for (int i = 0; i < n; i++) {
         struct sums s = {0};
@@ -68,7 +68,7 @@ static enum status fit(const struct point *p, int n, struct cost *c, double cov[
             for (int i = 0; k > 0 && i + 2 <= j; i++)
                 if (best[k - 1][i] + cost[i][j] < best[k][j]) {
                     best[k][j] = best[k - 1][i] + cost[i][j];
-                    from[k][j] = (signed char)i;
+                    from[k][j] = (short)i;
                 }
         }
     int choice = 0;

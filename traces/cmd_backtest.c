@@ -165,7 +165,8 @@ static void print_text(FILE *out, const struct backtest_results *rs, int cases)
             print_errors(out, r->naive[k].formula, &r->naive[k]);
         if (isfinite(r->interval_coverage))
             fprintf(out, "  95 %% intervals hold %.1f %%\n", 100 * r->interval_coverage);
-        fprintf(out, "  %d parameters fitted on %s\n", r->fitted_parameters, r->fitted_on);
+        fprintf(out, "  %d parameter%s fitted on %s\n", r->fitted_parameters,
+                r->fitted_parameters == 1 ? "" : "s", r->fitted_on);
         for (size_t k = 0; cases && k < r->n_v; k++) {
             fprintf(out, "    ");
             percent(out, r->v[k].error);
