@@ -401,7 +401,8 @@ static int decide(const struct sample *s, const struct point *p, size_t n,
     return form;
 }
 
-/* Spread between repeats of a size, over the curve: the median. NaN where nothing was repeated. */
+/* Spread between repeats of a size, over the curve: the median. NaN where fewer than three sizes
+ * were repeated: one pair that disagrees says nothing of the others. */
 static double repeat_sigma_of(const struct curve *curve)
 {
     double *v = malloc((curve->n_points ? curve->n_points : 1) * sizeof *v);
@@ -411,7 +412,7 @@ static double repeat_sigma_of(const struct curve *curve)
     for (size_t i = 0; i < curve->n_points; i++)
         if (isfinite(curve->points[i].spread))
             v[m++] = curve->points[i].spread;
-    double sigma = m > 0 ? median(v, m) : (double)NAN;
+    double sigma = m >= 3 ? median(v, m) : (double)NAN;
     free(v);
     return sigma;
 }

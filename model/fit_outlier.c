@@ -14,6 +14,7 @@
 
 static const double lone_log = 0.2, pair_log = 0.6, cold_log = 0.4, outside_log = 0.1;
 static const double conviction = 3;
+enum { PAIR_REACH = 4 };
 
 /* Indices of the points that are not marked, in order. */
 static int kept(const unsigned char *off, int n, int *index)
@@ -96,7 +97,7 @@ static int mark_pair(const struct point *p, int n, unsigned char *off, double *e
     int index[FIT_MAX_SIZES], rest[FIT_MAX_SIZES];
     int m = kept(off, n, index);
     for (int k = 1; k + 2 < m; k++)
-        for (int l = k + 1; l <= k + 2 && l + 1 < m; l++) {
+        for (int l = k + 1; l <= k + PAIR_REACH && l + 1 < m; l++) {
             int w = 0;
             for (int i = 0; i < m; i++)
                 if (i != k && i != l)
@@ -111,12 +112,14 @@ static int mark_pair(const struct point *p, int n, unsigned char *off, double *e
             double ek, el;
             double rk = departure(p, with_k, w + 1, k, &ek);
             double rl = departure(p, with_l, w + 1, at_l, &el);
-            if (fmin(fabs(rk), fabs(rl)) < pair_log || rk * rl < 0 ||
-                !outside(p, with_k, w + 1, k) || !outside(p, with_l, w + 1, at_l))
+            double least = fmin(fabs(rk), fabs(rl));
+            if (least < pair_log || (l == k + 1 && rk * rl < 0) || !outside(p, with_k, w + 1, k) ||
+                !outside(p, with_l, w + 1, at_l))
                 continue;
-            if (neighbours(p, rest, w, k) * conviction > fmin(fabs(rk), fabs(rl)))
+            if (neighbours(p, rest, w, k) * conviction > least ||
+                neighbours(p, rest, w, at_l) * conviction > least)
                 continue;
-            off[index[k]] = off[index[l]] = 1 + FIT_PAIR;
+            off[index[k]] = off[index[l]] = l == k + 1 ? 1 + FIT_PAIR : 1 + FIT_LONE;
             expected_us[index[k]] = ek;
             expected_us[index[l]] = el;
             return 1;

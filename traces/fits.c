@@ -1,4 +1,5 @@
 /* From files to fits: loads, sorts into curves, fits each. Declared in traces/model_io.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,16 @@ static void prefer(struct fit *v, size_t n, struct fit *work)
 /* Why nothing fits: the curve that came closest. */
 static enum status nothing(const struct fits *fs, const char *path, size_t n_paths, struct err *err)
 {
+    if (fs->n_unfit == 0 && fs->curves.n > 0) {
+        char list[512] = "";
+        for (size_t i = 0; i < fs->curves.n; i++) {
+            const struct record *key = fs->curves.v[i].key;
+            size_t at = strlen(list);
+            snprintf(list + at, sizeof list - at, "%s%s %s (%d ranks)", i ? ", " : "",
+                     key->impl[0] ? key->impl : "unnamed", record_what_name(key->what), key->ranks);
+        }
+        return err_set(err, STATUS_UNSUPPORTED, "%s: no curve matches; there are %s", path, list);
+    }
     if (fs->n_unfit == 0)
         return err_set(err, STATUS_UNSUPPORTED,
                        "%s%s: no latency against size in it, so there is nothing to fit (updraft "

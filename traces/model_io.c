@@ -341,43 +341,62 @@ static enum status read_model(struct cost *c, const struct json_doc *doc, const 
     return STATUS_OK;
 }
 
-enum status model_read(struct costs *cs, const char *path, struct err *err)
+static enum status read_document(struct costs *cs, const struct json_doc *doc, struct err *err)
 {
-    struct json_doc doc;
-    enum status status = json_doc_read(&doc, path, err);
-    if (status != STATUS_OK)
-        return status;
+    enum status status = STATUS_OK;
     size_t had = cs->n;
     struct cost *c = malloc(sizeof *c);
     double version;
-    const cJSON *models = cJSON_GetObjectItemCaseSensitive(doc.root, "models");
+    const cJSON *models = cJSON_GetObjectItemCaseSensitive(doc->root, "models");
     if (c == NULL)
         status = err_set(err, STATUS_FAILED, "out of memory");
-    if (status == STATUS_OK && !cJSON_IsObject(doc.root))
-        status = json_doc_error(&doc, doc.root, err, "a model file was expected: an object");
+    if (status == STATUS_OK && !cJSON_IsObject(doc->root))
+        status = json_doc_error(doc, doc->root, err, "a model file was expected: an object");
     if (status == STATUS_OK)
-        status = known_keys(&doc, doc.root, " updraft_model models not_fitted ", err);
+        status = known_keys(doc, doc->root, " updraft_model models not_fitted ", err);
     if (status == STATUS_OK)
-        status = get(&doc, doc.root, "updraft_model", 1, NAN, &version, err);
+        status = get(doc, doc->root, "updraft_model", 1, NAN, &version, err);
     if (status == STATUS_OK && version > MODEL_VERSION)
-        status = json_doc_error(&doc, doc.root, err,
+        status = json_doc_error(doc, doc->root, err,
                                 "a model file of version %g; this program reads up to %d", version,
                                 MODEL_VERSION);
     if (status == STATUS_OK && !cJSON_IsArray(models))
         status =
-            json_doc_error(&doc, models ? models : doc.root, err, "models: a list was expected");
+            json_doc_error(doc, models ? models : doc->root, err, "models: a list was expected");
     for (const cJSON *o = status == STATUS_OK ? models->child : NULL; o != NULL; o = o->next) {
-        status = read_model(c, &doc, o, err);
+        status = read_model(c, doc, o, err);
         if (status == STATUS_OK && costs_add(cs, c) != 0)
             status = err_set(err, STATUS_FAILED, "out of memory");
         if (status != STATUS_OK)
             break;
     }
     if (status == STATUS_OK && cs->n == had)
-        status = json_doc_error(&doc, models, err, "models: the list is empty");
+        status = json_doc_error(doc, models, err, "models: the list is empty");
     if (status != STATUS_OK)
         cs->n = had;
     free(c);
+    return status;
+}
+
+enum status model_read(struct costs *cs, const char *path, struct err *err)
+{
+    struct json_doc doc;
+    enum status status = json_doc_read(&doc, path, err);
+    if (status != STATUS_OK)
+        return status;
+    status = read_document(cs, &doc, err);
+    json_doc_release(&doc);
+    return status;
+}
+
+enum status model_parse(struct costs *cs, const char *name, const char *text, size_t len,
+                        struct err *err)
+{
+    struct json_doc doc;
+    enum status status = json_doc_parse(&doc, name, text, len, err);
+    if (status != STATUS_OK)
+        return status;
+    status = read_document(cs, &doc, err);
     json_doc_release(&doc);
     return status;
 }

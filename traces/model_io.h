@@ -52,6 +52,9 @@ struct cJSON *cost_to_json(const struct cost *c, const char *form);
 /* Appends the costs of a model file. STATUS_INPUT with file and line on anything that is not one.
  */
 enum status model_read(struct costs *cs, const char *path, struct err *err);
+/* The same from memory; `name` is what messages call it. */
+enum status model_parse(struct costs *cs, const char *name, const char *text, size_t len,
+                        struct err *err);
 
 /* Appends the costs of `path`: a model file as it is; a trace, or what import recognises, fitted.
  * "-" is standard input, and then a trace. Warnings go to `log` (may be NULL). */
