@@ -62,6 +62,7 @@ static int has_point(const struct record *r)
 static struct point combine(const struct record *const *r, size_t n, double *logs)
 {
     size_t used = 0;
+    double one = 0; /* kept as it was written, not through log and exp */
     struct point p = {.bytes = (double)r[0]->size_bytes, .spread = NAN};
     for (size_t i = 0; i < n; i++) {
         if (!has_point(r[i]))
@@ -70,14 +71,15 @@ static struct point combine(const struct record *const *r, size_t n, double *log
             p.origin = r[i]->origin;
             p.line = r[i]->line;
         }
-        logs[used++] = log(r[i]->value);
+        one = r[i]->value;
+        logs[used++] = log(one);
     }
     p.records = (int)used;
     if (used == 0)
         return p;
     qsort(logs, used, sizeof *logs, compare_doubles);
     double m = median_sorted(logs, used);
-    p.us = exp(m);
+    p.us = used == 1 ? one : exp(m);
     if (used > 1) {
         for (size_t i = 0; i < used; i++)
             logs[i] = fabs(logs[i] - m);
