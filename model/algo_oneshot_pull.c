@@ -9,7 +9,6 @@ static void build(struct schedule *s, int ranks, const int *island, int n_island
     for (int r = 0; r < ranks; r++)
         for (int k = 1; k < ranks; k++)
             schedule_flow(s, (r + k) % ranks, r, 0, 1, FLOW_ADD, FLOW_READ);
-    s->end_barrier = 1;
 }
 
 const struct algorithm algo_oneshot_pull = {

@@ -6,6 +6,7 @@ static void build(struct schedule *s, int ranks, const int *island, int n_island
 {
     (void)island, (void)n_islands;
     schedule_start(s, ranks, ranks);
+    s->neighbours = 1;
     for (int step = 0; step < 2 * (ranks - 1); step++) {
         schedule_round(s, ROUND_INBAND, step == 0 ? -1 : 0);
         for (int r = 0; r < ranks; r++)

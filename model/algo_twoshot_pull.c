@@ -15,12 +15,11 @@ static void build(struct schedule *s, int ranks, const int *island, int n_island
                               FLOW_READ);
             }
     }
-    s->end_barrier = 1;
 }
 
 const struct algorithm algo_twoshot_pull = {
     .name = "twoshot-pull",
-    .doc = "owners load their share from all, all load the sums: 2n(N-1)/N in, three barriers",
+    .doc = "owners load their share from all, all load the sums: 2n(N-1)/N in, two barriers",
     .staged = 1,
     .build = build,
 };

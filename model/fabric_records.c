@@ -137,7 +137,8 @@ static enum nearness nearness_of(const char *name)
 
 struct seen {
     int n_gpus;
-    int topology; /* records of it */
+    int topology;           /* records of it */
+    int pairs, without_p2p; /* bandwidths of pairs, and those that say there is no P2P */
     unsigned char near[FABRIC_MAX_GPUS][FABRIC_MAX_GPUS], nvlinks[FABRIC_MAX_GPUS][FABRIC_MAX_GPUS];
     double pair_gb[FABRIC_MAX_GPUS][FABRIC_MAX_GPUS], off_gb[FABRIC_MAX_GPUS][FABRIC_MAX_GPUS];
 };
@@ -265,27 +266,39 @@ static void see(struct seen *s, const struct record *r)
                 (unsigned char)(links > 0 && links < 100 ? links : 1);
         }
     } else if (r->what == WHAT_bandwidth && from != to && w.medium == PEER && record_usable(r)) {
-        int off = strstr(r->method, "disabled") != NULL || strstr(r->note, "isabled") != NULL;
+        if (strstr(r->method, "bidirectional"))
+            return;
+        int off = strstr(r->method, "disabled") != NULL;
         double *pair = off ? &s->off_gb[from][to] : &s->pair_gb[from][to];
         *pair = fmax(*pair, r->value);
+        s->without_p2p += strstr(r->note, "no P2P") != NULL;
+        s->pairs += !off;
     }
 }
 
 /* --- The parameters -------------------------------------------------------------------------- */
 
-/* Streams to host memory and back, and within the device: the best of all block counts counts,
- * since a kernel may choose them. */
+static int is_method(const struct record *r, const char *word)
+{
+    return strstr(r->method, word) != NULL;
+}
+
+/* Everything that the records say, sorted by parameter. Blocks: the best of all block counts
+ * counts, since a kernel may choose them. */
+struct probes {
+    struct samples latency[3][MEDIA]; /* write, read, fence */
+    struct samples node, work;
+    struct samples host_store, host_load, host_both, local_store, local_load;
+    struct samples peer, peer_load, duplex, all_to_all, two_destinations;
+};
+
+/* The best sample, with what the records leave in doubt. */
 static void settle_best(struct fabric *f, enum fabric_param p, struct samples *s)
 {
     if (s->n == 0)
         return;
     double v = quantile(s, 1.0);
     fabric_measured(f, p, v, v / 1.05, fmax(fmin(s->high, v * 1.1), v * 1.03));
-}
-
-static int is_method(const struct record *r, const char *word)
-{
-    return strstr(r->method, word) != NULL;
 }
 
 /* All to all: what a port keeps of its bandwidth beside f - 1 other destinations. */
@@ -301,6 +314,93 @@ static void settle_fanout(struct fabric *f, struct samples *all_to_all, int gpus
                     loss * 1.1 + 0.005);
 }
 
+/* The record of the same probe without something: same place, threads and blocks. */
+static const struct record *beside(const struct records *rs, const struct record *r,
+                                   const char *method)
+{
+    for (size_t i = 0; i < rs->n; i++) {
+        const struct record *o = &rs->v[i];
+        if (o->what == r->what && record_usable(o) && strcmp(o->method, method) == 0 &&
+            strcmp(o->placement, r->placement) == 0 &&
+            o->field[FIELD_threads] == r->field[FIELD_threads] &&
+            o->field[FIELD_blocks] == r->field[FIELD_blocks] && o->ranks == r->ranks)
+            return o;
+    }
+    return NULL;
+}
+
+/* A latency record: store until seen, dependent load, or what a fence adds to its stores. */
+static void collect_latency(struct probes *p, const struct records *rs, const struct record *r)
+{
+    enum medium medium = way_of(r).medium;
+    /* A matrix of copies times the issue of a store, a host thread's side is no way between GPUs.
+     */
+    if (strstr(r->placement, "threads") || strstr(r->placement, "cpu") || is_method(r, "p2p-"))
+        return;
+    if (r->what == WHAT_fence_latency) {
+        const struct record *without = beside(rs, r, "stores");
+        if (strcmp(r->method, "stores") == 0)
+            return;
+        double base = without ? without->value : 0;
+        add(&p->latency[2][medium], r->value - base, r->p10 - base, r->p90 - base);
+    } else {
+        add_record(&p->latency[r->what == WHAT_p2p_read_latency][medium], r);
+    }
+}
+
+static void collect_node(struct probes *p, const struct records *rs, const struct record *r)
+{
+    if (r->size_bytes <= 0) {
+        add_record(&p->node, r);
+    } else if (r->size_bytes <= 64) {
+        const struct record *empty = beside(rs, r, "empty");
+        if (empty != NULL)
+            add(&p->work, r->value - empty->value, NAN, NAN);
+    }
+}
+
+static void collect_bandwidth(struct probes *p, const struct records *rs, const struct record *r)
+{
+    struct way w = way_of(r);
+    int kernel = is_method(r, "stores") || is_method(r, "loads");
+    int both = is_method(r, "stores and loads");
+    if (strstr(r->note, "no P2P") || is_method(r, "disabled"))
+        return;
+    if (is_method(r, "bidirectional")) {
+        for (size_t i = 0; i < rs->n && w.medium == PEER; i++)
+            if (rs->v[i].what == WHAT_bandwidth && is_method(&rs->v[i], "unidirectional") &&
+                strcmp(rs->v[i].placement, r->placement) == 0 && rs->v[i].value > 0 &&
+                !is_method(&rs->v[i], "disabled"))
+                add(&p->duplex, fmin(2, fmax(1, r->value / rs->v[i].value)), NAN, NAN);
+    } else if (w.medium == HOST && kernel) {
+        add_record(both                    ? &p->host_both
+                   : is_method(r, "loads") ? &p->host_load
+                                           : &p->host_store,
+                   r);
+    } else if (w.medium == LOCAL && kernel && !both) {
+        add_record(is_method(r, "loads") ? &p->local_load : &p->local_store, r);
+    } else if (w.medium == PEER && !both) {
+        int load = is_method(r, "load") || is_method(r, "copy in") ||
+                   (is_method(r, "read") && is_method(r, "sm"));
+        add_record(load ? &p->peer_load : &p->peer, r);
+    }
+}
+
+static void collect_contention(struct probes *p, const struct record *r)
+{
+    int stores = !is_method(r, "load");
+    double flows = r->field[FIELD_flows];
+    if (strncmp(r->placement, "all-to-all", 10) == 0 && stores)
+        add_record(&p->all_to_all, r);
+    else if ((strncmp(r->placement, "two destinations", 16) == 0 || strstr(r->placement, "root")) &&
+             stores)
+        add_record(&p->two_destinations, r);
+    else if (strstr(r->placement, "on 0>host, as many the other way") && flows > 0)
+        add(&p->host_both, r->value * flows, r->p10 * flows, r->p90 * flows);
+    else if (strncmp(r->placement, "pair ", 5) == 0 && strstr(r->placement, "<>") && p->peer.n > 0)
+        add(&p->duplex, fmin(2, fmax(1, 2 * r->value / quantile(&p->peer, 1))), NAN, NAN);
+}
+
 static void settle_probes(struct fabric *f, const struct records *rs, int gpus, int nvlink)
 {
     static const enum fabric_param latency[3][MEDIA] = {
@@ -308,74 +408,51 @@ static void settle_probes(struct fabric *f, const struct records *rs, int gpus, 
         {FABRIC_local_read_us, FABRIC_peer_read_us, FABRIC_host_read_us},
         {FABRIC_local_fence_us, FABRIC_peer_fence_us, FABRIC_host_fence_us},
     };
-    struct samples *s = calloc(24, sizeof *s);
-    if (s == NULL)
+    struct probes *p = calloc(1, sizeof *p);
+    if (p == NULL)
         return; /* the assumptions stay, and say so */
-    struct samples(*lat)[MEDIA] = (void *)s;
-    struct samples *node = s + 9, *store = s + 10, *load = s + 11, *both = s + 12, *local = s + 13,
-                   *peer = s + 14, *peer_load = s + 15, *all = s + 16, *two_roots = s + 17;
-    for (size_t i = 0; i < rs->n; i++) {
-        const struct record *r = &rs->v[i];
-        if (!record_usable(r))
-            continue;
-        struct way w = way_of(r);
-        int copy = is_method(r, "copy") || is_method(r, "disabled") || strstr(r->note, "isabled");
-        switch (r->what) {
-        case WHAT_node_gap:
-            if (r->size_bytes <= 0)
-                add_record(node, r);
-            break;
-        case WHAT_p2p_write_latency:
-        case WHAT_p2p_read_latency:
-        case WHAT_fence_latency:
-            if (strcmp(r->placement, "host threads") != 0)
-                add_record(&lat[r->what == WHAT_p2p_write_latency  ? 0
-                                : r->what == WHAT_p2p_read_latency ? 1
-                                                                   : 2][w.medium],
-                           r);
-            break;
-        case WHAT_bandwidth:
-            if (w.medium == HOST && !copy)
-                add_record(is_method(r, "both") ? both : is_method(r, "load") ? load : store, r);
-            else if (w.medium == LOCAL)
-                add_record(local, r);
-            else if (w.medium == PEER && !strstr(r->note, "isabled") && !is_method(r, "disabled") &&
-                     !is_method(r, "both") && !is_method(r, "bidirectional"))
-                add_record(is_method(r, "load") || is_method(r, "read") ? peer_load : peer, r);
-            break;
-        case WHAT_contention:
-            if (strstr(r->placement, "all"))
-                add_record(all, r);
-            else if (strstr(r->placement, "root") && !is_method(r, "load"))
-                add_record(two_roots, r);
-            break;
-        default:
-            break;
+    for (int contention = 0; contention < 2; contention++)
+        for (size_t i = 0; i < rs->n; i++) {
+            const struct record *r = &rs->v[i];
+            if (!record_usable(r) || (r->what == WHAT_contention) != contention)
+                continue;
+            if (contention)
+                collect_contention(p, r);
+            else if (r->what == WHAT_node_gap)
+                collect_node(p, rs, r);
+            else if (r->what == WHAT_bandwidth)
+                collect_bandwidth(p, rs, r);
+            else if (r->what == WHAT_p2p_write_latency || r->what == WHAT_p2p_read_latency ||
+                     r->what == WHAT_fence_latency)
+                collect_latency(p, rs, r);
         }
-    }
+    /* Between peers the nearest pair is the base, to which hops add. */
     for (int k = 0; k < 3; k++)
         for (int m = 0; m < MEDIA; m++)
-            settle(f, latency[k][m], &lat[k][m], m == PEER ? 0.1 : 0.5);
-    settle(f, FABRIC_node_us, node, 0.5);
-    settle_best(f, FABRIC_host_store_gb_per_s, store);
-    settle_best(f, FABRIC_host_load_gb_per_s, load);
-    settle_best(f, FABRIC_host_both_gb_per_s, both);
-    settle_best(f, FABRIC_local_gb_per_s, local);
-    enum fabric_param port = nvlink ? FABRIC_nvlink_gb_per_s : FABRIC_pcie_gb_per_s;
-    settle_best(f, port, peer);
-    if (peer->n > 0 && peer_load->n > 0) {
-        double ratio = quantile(peer_load, 1) / quantile(peer, 1);
+            settle(f, latency[k][m], &p->latency[k][m], m == PEER ? 0.1 : 0.5);
+    settle(f, FABRIC_node_us, &p->node, 0.5);
+    settle(f, FABRIC_work_us, &p->work, 0.5);
+    settle_best(f, FABRIC_host_store_gb_per_s, &p->host_store);
+    settle_best(f, FABRIC_host_load_gb_per_s, &p->host_load);
+    settle_best(f, FABRIC_host_both_gb_per_s, &p->host_both);
+    settle_best(f, FABRIC_local_store_gb_per_s, &p->local_store);
+    settle_best(f, FABRIC_local_load_gb_per_s, &p->local_load);
+    settle_best(f, nvlink ? FABRIC_nvlink_gb_per_s : FABRIC_pcie_gb_per_s, &p->peer);
+    if (!nvlink)
+        settle(f, FABRIC_duplex_ratio, &p->duplex, 0.5);
+    if (p->peer.n > 0 && p->peer_load.n > 0) {
+        double ratio = quantile(&p->peer_load, 1) / quantile(&p->peer, 1);
         fabric_measured(f, FABRIC_read_ratio, ratio, ratio * 0.97, ratio * 1.03);
     }
-    settle_fanout(f, all, gpus, nvlink);
-    if (two_roots->n > 0 && peer->n > 0) {
-        double left = 2 * quantile(two_roots, 0.5), alone = quantile(peer, 0.5);
+    settle_fanout(f, &p->all_to_all, gpus, nvlink);
+    if (p->two_destinations.n > 0 && p->peer.n > 0) {
+        double left = 2 * quantile(&p->two_destinations, 0), alone = quantile(&p->peer, 0.5);
         int collapsed = left < 0.4 * alone;
         fabric_measured(f, FABRIC_collapse_sources, 2 * collapsed, 2 * collapsed, 2 * collapsed);
         if (collapsed)
             fabric_measured(f, FABRIC_collapse_gb_per_s, left, left * 0.7, left * 1.3);
     }
-    free(s);
+    free(p);
 }
 
 /* Pairs of different sockets that are slower than near ones set what an uplink or root port gives.
@@ -406,18 +483,11 @@ static void settle_far(struct fabric *f, const struct seen *s)
         fabric_assumed(f, FABRIC_socket_gb_per_s, far, far, 4 * far);
 }
 
-/* Peer access that changes nothing is none: with and without it every pair runs the same. */
+/* The importer marks pairs on which peer access changes nothing; if these are all, there is none.
+ */
 static int no_peer_access(const struct seen *s)
 {
-    int pairs = 0, faster = 0;
-    for (int g = 0; g < s->n_gpus; g++)
-        for (int h = 0; h < s->n_gpus; h++)
-            if (g != h && s->pair_gb[g][h] > 0 && s->off_gb[g][h] > 0) {
-                pairs++;
-                double ratio = s->pair_gb[g][h] / s->off_gb[g][h];
-                faster += ratio > 1.06 || ratio < 0.94;
-            }
-    return pairs > 0 && faster == 0;
+    return s->pairs > 0 && s->without_p2p == s->pairs;
 }
 
 enum status fabric_from_records(struct fabric *f, const struct records *rs, struct err *err)

@@ -15,7 +15,7 @@ void maxmin_solve(struct maxmin *m)
     while (left > 0) {
         double level = INFINITY;
         for (int r = 0; r < m->n_resources; r++)
-            if (m->active[r] > 1e-9) {
+            if (m->active[r] > 1e-12) {
                 double share = (m->capacity[r] - m->load[r]) / m->active[r];
                 level = share < level ? share : level;
             }

@@ -14,7 +14,7 @@ void schedule_start(struct schedule *s, int ranks, int n_chunks)
 {
     s->ranks = ranks;
     s->n_chunks = n_chunks;
-    s->pipelined = s->end_barrier = s->failed = 0;
+    s->pipelined = s->neighbours = s->end_barrier = s->failed = 0;
     s->n_flows = s->n_rounds = 0;
 }
 
@@ -78,9 +78,9 @@ const struct algorithm *algorithm_find(const char *name, unsigned long len)
 
 static const struct {
     const char *name;
-    double factor;
+    double factor, marks;
 } payloads[] = {
-#define PAYLOAD(id, factor, doc) {#id, factor},
+#define PAYLOAD(id, factor, marks, doc) {#id, factor, marks},
 #include "model/payloads.def"
 #undef PAYLOAD
 };
@@ -88,6 +88,11 @@ static const struct {
 double payload_factor(enum payload p)
 {
     return payloads[p].factor;
+}
+
+double payload_marks(enum payload p)
+{
+    return payloads[p].marks;
 }
 
 const char *payload_name(enum payload p)

@@ -29,7 +29,6 @@ enum round_sync {
     ROUND_INBAND,  /* the data is its own flag: the destination polls for it */
     ROUND_FLAG,    /* the source fences its stores, then stores a flag */
     ROUND_BARRIER, /* before it, every source fences and raises a flag; then the data is loaded */
-    ROUND_STREAM,  /* nothing: the data is awaited by the next round that waits */
 };
 
 struct round {
@@ -43,6 +42,7 @@ struct round {
 struct schedule {
     int ranks, n_chunks;
     int pipelined;   /* 1: chunks follow each other through the rounds, links work all the time */
+    int neighbours;  /* 1: every round goes one place on round a ring, nobody waits for all */
     int end_barrier; /* 1: nobody leaves before all have read */
     int n_flows, cap_flows, n_rounds, cap_rounds;
     int failed; /* 1: memory ran out; the schedule is useless */
@@ -75,12 +75,13 @@ const struct algorithm *algorithm_find(const char *name, unsigned long len);
 
 /* How a payload is encoded: rows of payloads.def. */
 enum payload {
-#define PAYLOAD(id, factor, doc) PAYLOAD_##id,
+#define PAYLOAD(id, factor, marks, doc) PAYLOAD_##id,
 #include "model/payloads.def"
 #undef PAYLOAD
     PAYLOAD_COUNT
 };
 double payload_factor(enum payload p); /* wire bytes over payload bytes */
+double payload_marks(enum payload p);  /* bytes that the reader stores, over payload bytes */
 const char *payload_name(enum payload p);
 enum payload payload_find(const char *name, unsigned long len); /* PAYLOAD_COUNT: none */
 

@@ -211,7 +211,6 @@ static void evaluate(const struct ready *q, const struct fabric *f, const struct
     e->wire_out_bytes = plan->out_fraction * factor * bytes;
     e->wire_in_bytes = plan->in_fraction * factor * bytes;
     e->rounds = plan->rounds;
-    e->waits = plan->waits;
     e->payload = q->impl.payload;
 }
 

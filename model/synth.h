@@ -7,8 +7,8 @@
  *   nccl/ring/ll, nccl/ring/ll128, nccl/ring/simple, nccl/tree/PROTO, nccl/nvls/simple
  *   nccl/auto          what NCCL's tuning model picks, priced on the fabric
  *   nccl/model         NCCL's tuning model itself: what NCCL believes, no fabric
- * and settings after a colon: payload=plain|ll|ll128 and end=barrier|none for custom and host,
- * channels=N for nccl. blocks=, threads= and buffsize= are taken and change nothing.
+ * and settings after a colon: payload=plain|sentinel|ll|ll128 and end=barrier|none for custom and
+ * host, channels=N for nccl. blocks=, threads= and buffsize= are taken and change nothing.
  */
 #ifndef UPDRAFT_MODEL_SYNTH_H
 #define UPDRAFT_MODEL_SYNTH_H

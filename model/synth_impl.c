@@ -63,11 +63,12 @@ static enum status parse_setting(struct synth_impl *impl, const char *name, cons
     size_t key = eq ? (size_t)(eq - text) : len;
     const char *value = eq ? eq + 1 : text + len;
     size_t n = (size_t)(text + len - value);
-    if (is(text, key, "payload") && impl->family != SYNTH_NCCL && impl->algorithm->in_band) {
+    if ((is(text, key, "payload") || is(text, key, "wire")) && impl->family != SYNTH_NCCL &&
+        impl->algorithm->in_band) {
         impl->payload = payload_find(value, n);
         if (impl->payload != PAYLOAD_COUNT)
             return STATUS_OK;
-        return err_set(err, STATUS_USAGE, "\"%s\": payload is plain, ll or ll128", name);
+        return err_set(err, STATUS_USAGE, "\"%s\": payload is sentinel, ll, ll128 or plain", name);
     }
     if (is(text, key, "end") && impl->family != SYNTH_NCCL) {
         impl->end_barrier = is(value, n, "barrier");
@@ -85,7 +86,7 @@ static enum status parse_setting(struct synth_impl *impl, const char *name, cons
         return err_set(err, STATUS_USAGE, "\"%s\": channels is a number from 1 to 64", name);
     }
     if (n > 0 && (is(text, key, "blocks") || is(text, key, "threads") ||
-                  is(text, key, "buffsize") || is(text, key, "wire") || is(text, key, "islands")))
+                  is(text, key, "buffsize") || is(text, key, "islands")))
         return STATUS_OK;
     return err_set(
         err, STATUS_USAGE,
@@ -106,6 +107,8 @@ enum status synth_impl_parse(struct synth_impl *impl, const char *name, struct e
         impl->family = text[0] == 'c' ? SYNTH_CUSTOM : SYNTH_HOST;
         size_t skip = impl->family == SYNTH_CUSTOM ? 7 : 5;
         impl->algorithm = algorithm_find(text + skip, len - skip);
+        impl->payload =
+            impl->algorithm && impl->algorithm->in_band ? PAYLOAD_sentinel : PAYLOAD_plain;
         if (impl->algorithm == NULL || (impl->family == SYNTH_HOST && !impl->algorithm->staged))
             status = unknown(name, err);
     } else {

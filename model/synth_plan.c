@@ -2,8 +2,9 @@
  *
  * Resources of a round: every direction of every link; both directions of a PCIe link in sum; and
  * for each GPU its stores to host memory, its loads from there, and both in sum. Flows of one round
- * run together, max-min fairly; the round's transfer ends when its slowest flow does. Since all
- * sizes scale with the message, rates need to be found once for all sizes.
+ * run together, max-min fairly in proportion to what they have to move (a kernel has as many
+ * accesses of each kind under way as it has to make); the round's transfer ends when its slowest
+ * flow does. Since all sizes scale with the message, rates need to be found once for all sizes.
  */
 #include "model/synth_plan.h"
 
@@ -73,45 +74,42 @@ static void add_leg(struct synth *s, int from, int to, enum leg_kind kind, doubl
 }
 
 /* The legs of a round. A push through host memory stores each run of chunks once, whoever reads it.
- */
-static int make_legs(struct synth *s, const struct fabric *f, int host, const struct round *round,
-                     const int *placement, double unit)
+ * Where marks have to be put back, that is a store as long as the data: into host memory it crosses
+ * the link, into the reader's own memory it only counts where all ranks share that memory. */
+static int make_legs(struct synth *s, const struct fabric *f, const struct synth_impl *impl,
+                     int host, const struct round *round, const int *placement, double unit)
 {
-    const struct schedule *sched = &s->schedule;
+    const struct flow *flows = &s->schedule.flows[round->first_flow];
+    double marks = payload_marks(impl->payload) / payload_factor(impl->payload);
+    double loads = f->param[FABRIC_local_store_gb_per_s].value /
+                   f->param[FABRIC_local_load_gb_per_s].value; /* a load counts so many stores */
+    int sends[FABRIC_MAX_GPUS] = {0}, receives[FABRIC_MAX_GPUS] = {0};
     if (reserve_legs(s, 2 * round->n_flows) != 0)
         return -1;
     s->n_legs = 0;
-    int last_src = -1, last_first = -1;
-    int sends[FABRIC_MAX_GPUS] = {0}, receives[FABRIC_MAX_GPUS] = {0};
+    for (int i = 0; i < round->n_flows; i++)
+        sends[flows[i].src]++, receives[flows[i].dst]++;
     for (int i = 0; i < round->n_flows; i++) {
-        const struct flow *w = &sched->flows[round->first_flow + i];
-        sends[w->src]++, receives[w->dst]++;
-    }
-    for (int i = 0; i < round->n_flows; i++) {
-        const struct flow *w = &sched->flows[round->first_flow + i];
+        const struct flow *w = &flows[i];
         int from = placement[w->src], to = placement[w->dst];
+        int load = w->kind == FLOW_READ || w->kind == FLOW_REDUCE;
         double size = w->count * unit;
         if (host) {
-            int at = f->n_gpus + f->socket_of[from];
-            int stored = 0;
-            if (w->src == last_src && w->first == last_first)
-                stored = 1;
-            for (int j = 0; j < i && !stored; j++) {
-                const struct flow *o = &sched->flows[round->first_flow + j];
-                stored = o->src == w->src && o->first == w->first;
-            }
+            int at = f->n_gpus + f->socket_of[from], stored = 0;
+            for (int j = i - 1; j >= 0 && !stored; j--)
+                stored = flows[j].src == w->src && flows[j].first == w->first;
             if (!stored)
-                add_leg(s, from, at, LEG_HOST_STORE, size);
+                add_leg(s, from, at, LEG_HOST_STORE, size * (1 + marks));
             add_leg(s, at, to, LEG_HOST_LOAD, size);
-            last_src = w->src, last_first = w->first;
             continue;
         }
-        add_leg(s, from, to, w->kind == FLOW_READ || w->kind == FLOW_REDUCE ? LEG_LOAD : LEG_STORE,
-                size);
+        add_leg(s, from, to, load ? LEG_LOAD : LEG_STORE, size);
         struct leg *leg = &s->legs[s->n_legs - 1];
-        if (w->kind == FLOW_MULTICAST)
+        if (from == to)
+            leg->weight_first = load ? loads + 1.0 / sends[w->src] : 1 + marks + loads;
+        else if (w->kind == FLOW_MULTICAST)
             leg->weight_first = 1.0 / sends[w->src];
-        if (w->kind == FLOW_REDUCE)
+        else if (w->kind == FLOW_REDUCE)
             leg->weight_last = 1.0 / receives[w->dst];
     }
     return 0;
@@ -220,22 +218,22 @@ static int solve(struct synth *s, const struct fabric *f, struct synth_plan *pla
             double w = h == 0 ? leg->weight_first : h == hops - 1 ? leg->weight_last : 1;
             if (leg->kind == LEG_LOAD && (fabric_link_duplex(kind) || kind == FABRIC_LINK_nvlink))
                 w /= read_ratio > 0 ? read_ratio : 1;
-            use(s, slot(s, d, &n_slots, capacity, fabric_link_capacity(kind)), w);
+            use(s, slot(s, d, &n_slots, capacity, fabric_link_capacity(kind)), w * leg->size);
             if (fabric_link_duplex(kind))
                 use(s, slot(s, 2 * links + link, &n_slots, capacity * duplex, FABRIC_duplex_ratio),
-                    w);
+                    w * leg->size);
             if (s->link_load != NULL)
-                s->link_load[d] += leg->size * w * times;
+                s->link_load[d] += leg->size * (leg->from == leg->to ? 1 : w) * times;
         }
         if (leg->kind >= LEG_HOST_STORE) {
             int load = leg->kind == LEG_HOST_LOAD, gpu = load ? leg->to : leg->from;
             enum fabric_param p = load ? FABRIC_host_load_gb_per_s : FABRIC_host_store_gb_per_s;
             int base = 3 * links + 3 * gpu;
-            use(s, slot(s, base + load, &n_slots, f->param[p].value, p), 1);
+            use(s, slot(s, base + load, &n_slots, f->param[p].value, p), leg->size);
             use(s,
                 slot(s, base + 2, &n_slots, f->param[FABRIC_host_both_gb_per_s].value,
                      FABRIC_host_both_gb_per_s),
-                1);
+                leg->size);
         }
     }
     s->start[s->n_legs] = s->n_uses;
@@ -247,7 +245,7 @@ static int solve(struct synth *s, const struct fabric *f, struct synth_plan *pla
     double worst = 0;
     int bound = -1;
     for (int i = 0; i < s->n_legs; i++) {
-        double us = s->legs[i].size / (s->rate[i] * 1e3);
+        double us = 1 / (s->rate[i] * 1e3);
         if (us > worst)
             worst = us, bound = s->binding[i];
     }
@@ -288,11 +286,7 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
     int medium = impl->family == SYNTH_HOST || shm ? 2 : 0, from = -1, to = -1;
     int fan[FABRIC_MAX_GPUS] = {0}, widest = 0;
     double longest = -1;
-    /* Stream rounds right before are awaited here too. */
-    const struct round *first = round;
-    while (first > s->schedule.rounds && first[-1].sync == ROUND_STREAM)
-        first--;
-    const struct flow *begin = &s->schedule.flows[first->first_flow];
+    const struct flow *begin = &s->schedule.flows[round->first_flow];
     const struct flow *end = &s->schedule.flows[round->first_flow + round->n_flows];
     for (const struct flow *w = begin; w < end; w++) {
         int a = medium == 2 ? f->n_gpus + f->socket_of[placement[w->src]] : placement[w->src];
@@ -305,7 +299,6 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
         if (us > longest)
             longest = us, from = a, to = b;
     }
-    int waits = round->sync != ROUND_STREAM;
     double ways = 0; /* how often the hops are paid */
     if (nccl) {
         static const enum fabric_param step[] = {FABRIC_nccl_ll_step_us, FABRIC_nccl_ll128_step_us,
@@ -314,7 +307,7 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
         plan->count[FABRIC_nccl_shm_step_us] += shm;
         plan->count[latency_of[medium][0]] += 1;
         ways = 1;
-    } else if (waits) {
+    } else {
         plan->count[latency_of[medium][0]] += 1;
         plan->count[FABRIC_poll_us] += 1;
         plan->count[medium ? FABRIC_peer_us : FABRIC_local_peer_us] += widest - 1;
@@ -326,7 +319,7 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
             ways += 2;
         }
     }
-    if (from >= 0 && widest == 1 && round->sync == ROUND_INBAND && round->n_flows > 1)
+    if (from >= 0 && s->schedule.neighbours)
         for (const struct flow *w = begin; w < end; w++)
             pay_hops(f,
                      medium == 2 ? f->n_gpus + f->socket_of[placement[w->src]] : placement[w->src],
@@ -334,7 +327,6 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
     else if (from >= 0)
         pay_hops(f, from, to, ways, plan);
     plan->rounds++;
-    plan->waits += waits;
 }
 
 /* Sum over rounds of what the busiest rank puts out in each; pipelined: over the whole schedule. */
@@ -382,11 +374,11 @@ enum status synth_plan(struct synth *s, const struct fabric *f, const struct syn
         double times = 0;
         for (int q = r; q < sched->n_rounds; q++)
             times += sched->rounds[q].same_as == r;
-        bad = make_legs(s, f, host, round, placement, unit) || solve(s, f, plan, times);
+        bad = make_legs(s, f, impl, host, round, placement, unit) || solve(s, f, plan, times);
     }
     if (sched->pipelined) {
         struct round all = {0, sched->n_flows, 0, ROUND_INBAND};
-        bad = make_legs(s, f, host, &all, placement, unit) || solve(s, f, plan, 1);
+        bad = make_legs(s, f, impl, host, &all, placement, unit) || solve(s, f, plan, 1);
     }
     if (bad)
         return err_set(err, STATUS_FAILED, "out of memory for %d flows", sched->n_flows);
@@ -394,7 +386,8 @@ enum status synth_plan(struct synth *s, const struct fabric *f, const struct syn
         plan->count[FABRIC_nccl_base_us] = 1;
     } else {
         plan->count[FABRIC_node_us] = 1;
-        plan->count[FABRIC_local_read_us] += 2; /* the input's first load, the result's store */
+        plan->count[FABRIC_work_us] = 1;
+        plan->count[FABRIC_local_read_us] += 1; /* the number of the call */
         if (sched->end_barrier) {
             int apart = 0;
             for (int r = 1; r < ranks; r++)

@@ -13,7 +13,7 @@ struct synth_plan {
     double fanout_us_per_byte[2];           /* d(transfer) / d(fanout_loss), PCIe and NVLink */
     double out_fraction, in_fraction;       /* of the message, busiest rank, no encoding */
     double issue_fraction; /* sum over rounds of what the busiest rank puts out, no encoding */
-    int rounds, waits;
+    int rounds;
 };
 
 /* One flow as the links see it. */

@@ -155,14 +155,17 @@ static void host_staging_by_hand(void **state)
     set(f, FABRIC_root_gb_per_s, 1000);
     set(f, FABRIC_dram_gb_per_s, 1e6);
     assert_near(transfer_us(s, f, "host/oneshot", 4, NULL), 3 * 1000 / 40.0, 1e-9);
+    /* Stores, marks put back and loads, all through one link. */
     set(f, FABRIC_host_both_gb_per_s, 50);
-    assert_near(transfer_us(s, f, "host/oneshot", 4, NULL), 4 * 1000 / 50.0, 1e-9);
+    assert_near(transfer_us(s, f, "host/oneshot", 4, NULL), 5 * 1000 / 50.0, 1e-9);
+    assert_near(transfer_us(s, f, "host/oneshot:payload=ll", 4, NULL), 8 * 1000 / 50.0, 1e-9);
     /* All four ranks on one GPU: its link carries all of it. */
     static const int one[] = {2, 2, 2, 2};
-    assert_near(transfer_us(s, f, "host/oneshot", 4, one), 16 * 1000 / 50.0, 1e-9);
-    /* On one GPU without the host: its own memory. */
-    set(f, FABRIC_local_gb_per_s, 600);
-    assert_near(transfer_us(s, f, "custom/oneshot", 4, one), 12 * 1000 / 600.0, 1e-9);
+    assert_near(transfer_us(s, f, "host/oneshot", 4, one), 20 * 1000 / 50.0, 1e-9);
+    /* On one GPU without the host: its own memory, stored, loaded and marked again. */
+    set(f, FABRIC_local_store_gb_per_s, 600);
+    set(f, FABRIC_local_load_gb_per_s, 1200);
+    assert_near(transfer_us(s, f, "custom/oneshot", 4, one), 12 * 2.5 * 1000 / 600.0, 1e-9);
     free(f);
     synth_free(s);
 }
@@ -183,7 +186,7 @@ static void latencies_by_hand(void **state)
     struct synth_query q = {"custom/oneshot", 8, 1, NULL};
     struct synth_estimate e;
     struct err err;
-    const double kernel = 1 + 2 * 0.5, way = 2 + 32 + 64 + 32;
+    const double kernel = 1 + 0.75 + 0.25, way = 2 + 32 + 64 + 32;
     assert_int_equal(synth_price(NULL, f, &q, &e, &err), STATUS_OK);
     assert_near(e.fixed_us, kernel + way + 16, 1e-9);
     q.impl = "custom/twoshot";
@@ -194,7 +197,7 @@ static void latencies_by_hand(void **state)
     assert_near(e.fixed_us, kernel + 8 + way + 16 + 4 + 2 * 128, 1e-9);
     q.impl = "custom/staged";
     assert_int_equal(synth_price(NULL, f, &q, &e, &err), STATUS_OK);
-    assert_near(e.fixed_us, kernel + 2 * (8 + way + 16), 1e-9);
+    assert_near(e.fixed_us, kernel + 14 * (way + 16), 1e-9);
     q.impl = "custom/ring";
     assert_int_equal(synth_price(NULL, f, &q, &e, &err), STATUS_OK);
     /* Round the ring, two of the eight ways cross the sockets. */
@@ -221,7 +224,7 @@ static void what_cannot_be_priced(void **state)
         "nccl/ring/l",
         "custom/twoshot:payload",
         "custom/twoshot:payload=",
-        "custom/staged:payload=ll",
+        "custom/oneshot-pull:payload=ll",
         "nccl/auto:channels=0",
         "",
         "host/chain",

@@ -94,16 +94,7 @@ static int step(int r)
         me->sent = 1;
         return 1;
     }
-    if (round->sync == ROUND_STREAM) { /* its data is awaited later */
-        me->round++;
-        me->sent = 0;
-        return 1;
-    }
-    /* Wait for this round's data and for that of the stream rounds right before. */
-    int from = me->round;
-    while (from > 0 && s->rounds[from - 1].sync == ROUND_STREAM)
-        from--;
-    int begin = s->rounds[from].first_flow, end = round->first_flow + round->n_flows;
+    int begin = round->first_flow, end = round->first_flow + round->n_flows;
     for (int i = begin; i < end; i++)
         if (s->flows[i].dst == r && !mail[i].full)
             return 0;
@@ -186,7 +177,6 @@ static void check_shape(const struct schedule *s)
         }
     }
     assert_int_equal(flows, s->n_flows);
-    assert_true(s->rounds[s->n_rounds - 1].sync != ROUND_STREAM);
 }
 
 static void every_algorithm_ends_in_the_sum(void **state)
