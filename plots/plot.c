@@ -60,6 +60,23 @@ void plot_number(FILE *program, const char *name, double value)
     fprintf(program, "%s = %s\n", name, text);
 }
 
+void plot_cut_text(FILE *program, const char *name, const char *text, size_t most)
+{
+    char cut[512];
+    size_t len = 0, chars = 0, word = 0;
+    for (; text[len] != '\0' && chars < most && len < sizeof cut - 8; len++) {
+        if (text[len] == ' ')
+            word = len;
+        if (((unsigned char)text[len + 1] & 0xC0) != 0x80)
+            chars++;
+        cut[len] = text[len];
+    }
+    cut[len] = '\0';
+    if (text[len] != '\0')
+        strcpy(cut + (word > 0 ? word : len), " …");
+    plot_text(program, name, cut);
+}
+
 void plot_integer(FILE *program, const char *name, int value)
 {
     fprintf(program, "%s = %d\n", name, value);

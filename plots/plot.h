@@ -39,6 +39,8 @@ const struct plot_kind *plot_find(const char *name); /* or NULL */
 void plot_text(FILE *program, const char *name, const char *text);
 void plot_textf(FILE *program, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Text cut to `most` characters at a word, with an ellipsis; UTF-8 sequences stay whole. */
+void plot_cut_text(FILE *program, const char *name, const char *text, size_t most);
 void plot_number(FILE *program, const char *name, double value);
 void plot_integer(FILE *program, const char *name, int value);
 /* An array of n >= 1 elements, numbered from 1; its elements are then assigned as "name[1]". */

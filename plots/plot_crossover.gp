@@ -9,7 +9,7 @@ strip_low = y_min; strip_high = y_min * 1.28
 set xtics ('' x_min / 16) nomirror
 set ytics ('' y_min / 16) nomirror
 do for [e = 0:40:x_step] { if (2**e >= x_min && 2**e <= x_max) { set xtics add (size_label(2**e) 2**e) } }
-do for [d = -1:7] { do for [m in '1 2 5'] { if (m * 10.0**d > strip_high) { set ytics add (sprintf('%g', m * 10.0**d) m * 10.0**d) } } }
+do for [d = -1:7] { do for [m in '1 2 5'] { if (m * 10.0**d > strip_high * 1.4) { set ytics add (sprintf('%g', m * 10.0**d) m * 10.0**d) } } }
 set xlabel 'message size per rank'
 set ylabel 'latency [µs]'
 set title title . "\n" . subtitle noenhanced offset 0, (in_terminal ? 0 : 2)

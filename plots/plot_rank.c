@@ -38,24 +38,6 @@ static struct option_row row_of(const cJSON *o)
     return r;
 }
 
-/* Text cut to `most` characters at a word, with an ellipsis; UTF-8 sequences stay whole. */
-static void plot_cut_text(FILE *program, const char *name, const char *text, size_t most)
-{
-    char cut[512];
-    size_t len = 0, chars = 0, word = 0;
-    for (; text[len] != '\0' && chars < most && len < sizeof cut - 8; len++) {
-        if (text[len] == ' ')
-            word = len;
-        if (((unsigned char)text[len + 1] & 0xC0) != 0x80)
-            chars++;
-        cut[len] = text[len];
-    }
-    cut[len] = '\0';
-    if (text[len] != '\0')
-        strcpy(cut + (word > 0 ? word : len), " …");
-    plot_text(program, name, cut);
-}
-
 static const char *element(char buf[40], const char *array, int i)
 {
     snprintf(buf, 40, "%s[%d]", array, i + 1);
