@@ -147,6 +147,8 @@ golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
 bench: $(B)/updraft $(BENCH_BIN) ## report the speed of what should be fast
 	@for t in $(BENCH_BIN); do $$t || exit 1; done; \
 	for t in $(sort $(wildcard tests/bench/*.sh)); do UPDRAFT=$(CURDIR)/$(B)/updraft B=$(B) TOP=$(CURDIR) bash $$t || exit 1; done
+backtest: $(B)/updraft ## compare the predictor's errors on traces/reference with results.csv (REWRITE=1 writes it)
+	@UPDRAFT=$(B)/updraft tests/backtest.sh
 deps: ## install the packages that are missing
 	@tests/deps.sh
 format: ## format the C sources

@@ -48,10 +48,11 @@ static int compare_paths(const void *a, const void *b)
 /* Every regular file below `path`, hidden ones left out. Links to folders are not followed. */
 static enum status walk(struct paths *ps, const char *path, int depth, struct err *err)
 {
-    struct stat st;
+    struct stat st, target;
     if ((depth == 0 ? stat : lstat)(path, &st) != 0)
         return depth == 0 ? err_set(err, STATUS_INPUT, "%s: %s", path, strerror(errno)) : STATUS_OK;
-    if (S_ISREG(st.st_mode) || (S_ISLNK(st.st_mode) && stat(path, &st) == 0 && S_ISREG(st.st_mode)))
+    if (S_ISREG(st.st_mode) ||
+        (S_ISLNK(st.st_mode) && stat(path, &target) == 0 && S_ISREG(target.st_mode)))
         return paths_add(ps, path) == 0 ? STATUS_OK : err_set(err, STATUS_FAILED, "out of memory");
     if (!S_ISDIR(st.st_mode) || depth == MAX_DEPTH)
         return STATUS_OK;
@@ -176,6 +177,67 @@ static void print_text(FILE *out, const struct backtest_results *rs, int cases)
     }
 }
 
+static void csv_text_cell(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+/* Three digits: what two compilers agree on. */
+static void csv_cell(FILE *out, double x)
+{
+    if (isfinite(x))
+        fprintf(out, ",%.3f", x);
+    else
+        fprintf(out, ",");
+}
+
+static void csv_errors(FILE *out, const char *formula, const struct backtest_errors *e,
+                       double coverage)
+{
+    fputc(',', out);
+    csv_text_cell(out, formula);
+    csv_cell(out, e->median_rel_error);
+    csv_cell(out, e->mean_rel_error);
+    csv_cell(out, e->p90_rel_error);
+    csv_cell(out, e->max_rel_error);
+    csv_cell(out, e->sign_accuracy);
+    csv_cell(out, e->argmax_accuracy);
+    csv_cell(out, e->mean_regret);
+    csv_cell(out, e->kendall_tau);
+    csv_cell(out, coverage);
+    fputc('\n', out);
+}
+
+static void csv_head(FILE *out, const struct backtest_result *r)
+{
+    csv_text_cell(out, r->table);
+    fputc(',', out);
+    csv_text_cell(out, r->target);
+    fprintf(out, ",%lld,%d", (long long)r->cases, r->fitted_parameters);
+}
+
+static void print_csv(FILE *out, const struct backtest_results *rs)
+{
+    fprintf(out, "table,target,cases,fitted_parameters,formula,median_rel_error,mean_rel_error,"
+                 "p90_rel_error,max_rel_error,sign_accuracy,argmax_accuracy,mean_regret,"
+                 "kendall_tau,interval_coverage\n");
+    for (size_t i = 0; i < rs->n; i++) {
+        const struct backtest_result *r = &rs->v[i];
+        csv_head(out, r);
+        csv_errors(out, "updraft", &r->errors, r->interval_coverage);
+        for (int k = 0; k < r->n_naive; k++) {
+            csv_head(out, r);
+            csv_errors(out, r->naive[k].formula, &r->naive[k], NAN);
+        }
+    }
+}
+
 static enum status look_at_files(const struct paths *ps, void **states, size_t *taken_files,
                                  FILE *log, struct err *err)
 {
@@ -232,6 +294,8 @@ static enum status run(struct invocation *inv, struct err *err)
         for (size_t i = 0; i < rs.n; i++)
             cJSON_AddItemToArray(tables, result_json(&rs.v[i], cases));
         status = print_json(inv->out, root, err);
+    } else if (status == STATUS_OK && invocation_has(inv, "csv")) {
+        print_csv(inv->out, &rs);
     } else if (status == STATUS_OK) {
         print_text(inv->out, &rs, cases);
         fprintf(inv->out, "%zu of %zu files used\n", taken, ps.n);
@@ -245,12 +309,13 @@ static enum status run(struct invocation *inv, struct err *err)
 
 static const struct command_option options[] = {
     {"cases", NULL, 0, "list every case with its error and the naive formula's"},
+    {"csv", NULL, 0, "one line a formula, as in traces/reference/results.csv"},
     {0},
 };
 
 const struct command cmd_backtest = {
     .name = "backtest",
-    .synopsis = "DIR [--cases]",
+    .synopsis = "DIR [--cases] [--csv]",
     .summary = "runs the predictor over every known table in DIR and reports its errors",
     .details =
         "Looks at every file below DIR. Allreduce curves of 6 or more sizes: each size between\n"

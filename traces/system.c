@@ -45,6 +45,6 @@ enum system_kind system_of(const struct record *r)
 
 const char *system_name(enum system_kind kind)
 {
-    static const char *const names[] = {"unknown", "PCIe", "NVLink", "several nodes"};
+    static const char *const names[] = {"unknown interconnect", "PCIe", "NVLink", "several nodes"};
     return names[kind];
 }
