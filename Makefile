@@ -91,11 +91,8 @@ TRACES_SRC  := $(sort $(wildcard traces/*.c))
 PLOTS_SRC   := $(sort $(wildcard plots/*.c))
 MEASURE_SRC := $(filter-out measure/cuda_%.c measure/nccl_%.c,$(sort $(wildcard measure/*.c)))
 ifdef HAVE_CUDA
-MEASURE_SRC += $(sort $(wildcard measure/cuda_*.c))
+MEASURE_SRC += $(sort $(wildcard measure/cuda_*.c) $(wildcard measure/nccl_*.c))
 KERNEL_SRC  := $(sort $(wildcard kernels/*.cu))
-ifdef HAVE_NCCL
-MEASURE_SRC += $(sort $(wildcard measure/nccl_*.c))
-endif
 endif
 LIB_SRC := $(MODEL_SRC) $(TRACES_SRC) $(PLOTS_SRC) $(MEASURE_SRC)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(KERNEL_SRC:%.cu=$(B)/%.cu.o)
