@@ -30,8 +30,10 @@ static enum status run(const struct command *command, int argc, char **argv, str
         inv.out = file.f;
     }
     status = command->run(&inv, err);
-    if (status == STATUS_OK && to_file)
-        status = atomic_commit(&file, err);
+    if (to_file && (status == STATUS_OK || inv.whole)) {
+        enum status committed = atomic_commit(&file, status == STATUS_OK ? err : NULL);
+        status = status == STATUS_OK ? committed : status;
+    }
 out:
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == STATUS_OK && errno != EPIPE)
         status = err_set(err, STATUS_FAILED, "standard output: %s", strerror(errno));

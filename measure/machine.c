@@ -410,6 +410,17 @@ static int topology_json(cJSON *host, const struct machine *m)
     return rows != NULL;
 }
 
+/* What lies around changes what was measured, so a trace says it. */
+static int settings_json(cJSON *host, const struct machine *m)
+{
+    cJSON *o = m->n_settings == 0 ? NULL : cJSON_AddObjectToObject(host, "settings");
+    int ok = m->n_settings == 0 || o != NULL;
+    for (int i = 0; i < m->n_settings && ok; i++)
+        ok = cJSON_HasObjectItem(o, m->settings[i].name) || /* the first of a name counts */
+             cJSON_AddStringToObject(o, m->settings[i].name, m->settings[i].value) != NULL;
+    return ok;
+}
+
 cJSON *machine_json(const struct machine *m)
 {
     cJSON *host = cJSON_CreateObject();
@@ -419,7 +430,7 @@ cJSON *machine_json(const struct machine *m)
         ok = gpu_json(gpus, &m->gpu[i]);
     ok = ok && add_text(host, "driver", m->driver) && add_text(host, "cpu", m->cpu) &&
          add_number(host, "cores", m->cores) && add_number(host, "numa_nodes", m->numa_nodes) &&
-         add_text(host, "kernel", m->kernel) && topology_json(host, m) &&
+         add_text(host, "kernel", m->kernel) && topology_json(host, m) && settings_json(host, m) &&
          (m->foreign_pids < 1 || add_number(host, "other_processes", m->foreign_pids));
     if (!ok) {
         cJSON_Delete(host);

@@ -30,6 +30,8 @@ struct invocation {
     FILE *log;            /* progress and warnings go here: standard error */
     int json;             /* --json */
     const char *out_path; /* of -o, NULL if none */
+    int whole; /* a command sets it where its output is whole though it ends with STATUS_FAILED:
+                  a verdict, not an accident; the file of -o is then kept */
 };
 
 enum command_flags {
