@@ -9,7 +9,7 @@
 
 #include "model/err.h"
 
-enum { MAPFIT_MAX_PARAMS = 24 };
+enum { MAPFIT_MAX_PARAMS = 64 };
 
 struct mapfit_problem {
     int n_params;
