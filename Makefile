@@ -144,6 +144,8 @@ check: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## pass the tests (installs what is 
 	@B=$(B) tests/run all
 check-fast: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## the tests that take seconds
 	@B=$(B) tests/run fast
+demo: $(B)/updraft ## the main job on shipped recordings; pictures in build/demo
+	@B=$(B) docs/demo.sh
 golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
 	@B=$(B) REWRITE=1 tests/run cli
 bench: $(B)/updraft $(BENCH_BIN) ## report the speed of what should be fast
@@ -162,6 +164,8 @@ install: $(B)/updraft ## install under $(DESTDIR)$(PREFIX)
 	install -m 755 $(B)/updraft $(DESTDIR)$(BINDIR)/updraft
 	install -m 644 docs/updraft.1 $(DESTDIR)$(MAN1DIR)/updraft.1
 	cp -R $(wildcard traces/scenarios traces/recorded traces/reference traces/*.json) $(DESTDIR)$(DATADIR)/traces/
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 644 docs/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/updraft
 	install -m 644 $(wildcard plots/*.gp) $(DESTDIR)$(DATADIR)/plots/
 coverage: ## line coverage of the tests, with gcov
 	$(MAKE) COVERAGE=1 check
