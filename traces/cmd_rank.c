@@ -1,0 +1,134 @@
+/* rank: the optimizations in the order in which to do them, and why. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/parallel.h"
+#include "traces/catalogue_io.h"
+#include "traces/rank_io.h"
+#include "traces/scenario_io.h"
+#include "traces/share.h"
+
+static void progress(void *ctx, const char *what, double done)
+{
+    FILE *log = ctx;
+    if (done < 1)
+        fprintf(log, "\rrank: %s %3.0f %%", what, 100 * done);
+    else
+        fprintf(log, "\r%40s\r", "");
+    fflush(log);
+}
+
+static enum status read_numbers(const struct invocation *inv, struct rank_params *p, struct err *err)
+{
+    int64_t seed = 1, draws = 4000, threads = parallel_default_threads();
+    enum status status = invocation_integer(inv, "seed", 0, INT64_MAX, &seed, err);
+    if (status == STATUS_OK)
+        status = invocation_integer(inv, "draws", 200, 1000000, &draws, err);
+    if (status == STATUS_OK)
+        status = invocation_integer(inv, "threads", 1, PARALLEL_MAX_THREADS, &threads, err);
+    if (status == STATUS_OK)
+        status = invocation_number(inv, "budget", 1e-3, 1e5, &p->budget_days, err);
+    if (status == STATUS_OK)
+        status = invocation_number(inv, "deadline", 1e-3, 1e5, &p->horizon_days, err);
+    p->seed = (uint64_t)seed;
+    p->draws = (size_t)draws;
+    p->threads = (int)threads;
+    return status;
+}
+
+static enum status read_catalogue(const struct invocation *inv, struct catalogue *c, struct err *err)
+{
+    const char *path = invocation_value(inv, "catalogue");
+    if (path != NULL)
+        return catalogue_read(c, path, err);
+    char *shipped = share_path("traces/catalogue.json", err);
+    if (shipped == NULL)
+        return STATUS_MISSING;
+    enum status status = catalogue_read(c, shipped, err);
+    free(shipped);
+    return status;
+}
+
+static enum status print(struct invocation *inv, const struct ranking *r,
+                         const struct rank_params *p, struct err *err)
+{
+    const char *id = invocation_value(inv, "explain");
+    if (id == NULL) {
+        if (inv->json)
+            return print_json(inv->out, ranking_json(r, p, inv->args[0]), err);
+        ranking_print(inv->out, r, p);
+        return STATUS_OK;
+    }
+    for (int k = 0; k < r->n; k++)
+        if (strcmp(p->catalogue->v[r->v[k].option].id, id) == 0) {
+            ranking_explain(inv->out, r, p, k);
+            return STATUS_OK;
+        }
+    return err_set(err, STATUS_USAGE, "--explain %s: the catalogue has no such option", id);
+}
+
+static enum status run(struct invocation *inv, struct err *err)
+{
+    if (invocation_has(inv, "schema"))
+        return print_json(inv->out, catalogue_schema(), err);
+    if (inv->n_args != 1)
+        return err_set(err, STATUS_USAGE, "usage: updraft rank %s", inv->command->synopsis);
+    struct rank_params p = {0};
+    struct scenario_file f = {0};
+    struct catalogue c = {0};
+    struct ranking *r = NULL;
+    enum status status = read_numbers(inv, &p, err);
+    if (status == STATUS_OK)
+        status = read_catalogue(inv, &c, err);
+    if (status != STATUS_OK)
+        goto out;
+    status = scenario_file_open(&f, inv, inv->log, err);
+    if (status != STATUS_OK)
+        goto out;
+    p.mean = &f.s;
+    p.catalogue = &c;
+    p.costs = &f.costs;
+    if (isatty(fileno(inv->log))) {
+        p.progress = progress;
+        p.progress_ctx = inv->log;
+    }
+    r = malloc(sizeof *r);
+    status = r == NULL ? err_set(err, STATUS_FAILED, "out of memory") : rank_options(r, &p, err);
+    if (status == STATUS_OK)
+        status = print(inv, r, &p, err);
+    scenario_file_release(&f);
+out:
+    free(r);
+    catalogue_release(&c);
+    return status;
+}
+
+static const struct command_option options[] = {
+    {"catalogue", "FILE", 0, "options to rank, instead of those that ship"},
+    {"set", "KEY=VALUE", 1, "edit the scenario: what if?"},
+    {"costs", "FILE", 1, "a trace or model that prices collectives, before the scenario's own"},
+    {"budget", "DAYS", 0, "days of work that may be spent"},
+    {"deadline", "DAYS", 0, "throughput counts until then (60, or twice the budget)"},
+    {"explain", "ID", 0, "one option's arithmetic, line by line"},
+    {"draws", "N", 0, "worlds drawn (4000)"},
+    {"seed", "N", 0, "seed of the draws (1)"},
+    {"threads", "N", 0, "threads (all processors); the result does not depend on it"},
+    {"schema", NULL, 0, "print the JSON Schema of catalogues"},
+    {0},
+};
+
+const struct command cmd_rank = {
+    .name = "rank",
+    .synopsis = "SCENARIO [--catalogue FILE] [--set KEY=VALUE]... [--budget DAYS] [--explain ID]",
+    .summary = "the optimizations in the order in which to do them, and why",
+    .details =
+        "Every option is judged alone, on top of the others and in every allowed set, in the same\n"
+        "drawn worlds. Blocked ones stay in the table with the reason; docs/rank.md derives the\n"
+        "numbers, docs/catalogue.md says how to add an option.",
+    .min_args = 0,
+    .max_args = 1,
+    .options = options,
+    .run = run,
+};
