@@ -44,9 +44,10 @@ void memory_predict(const struct scenario *s, struct memory *m)
     m->nccl_per_channel = nccl_channel_memory(s->nccl.buffsize_bytes);
     m->nccl_ring = nccl_communicator_memory(m->nccl_channels, s->nccl.buffsize_bytes, 0);
     m->nccl_ring_tree = nccl_communicator_memory(m->nccl_channels, s->nccl.buffsize_bytes, 1);
-    /* A communicator connects an algorithm at its first use: a ring where the name says ring, both
-     * where NCCL chooses. */
-    int both = strncmp(s->allreduce.impl, "nccl/ring", 9) != 0;
+    /* A communicator connects an algorithm at its first use: both where NCCL chooses or a tree is
+     * named, else rings, which large messages use beside a custom kernel too. */
+    int both = strncmp(s->allreduce.impl, "nccl/auto", 9) == 0 ||
+               strncmp(s->allreduce.impl, "nccl/tree", 9) == 0;
     if (s->ranks > 1)
         m->communicators = s->nccl.communicators * (both ? m->nccl_ring_tree : m->nccl_ring);
     m->workspaces = s->engine.workspace_bytes;

@@ -49,6 +49,7 @@ struct ranked {
     char reason[RANK_TEXT];
     /* Alone (with what it needs), in tokens per second; NaN where blocked. */
     struct estimate tokens_per_s, gain;
+    struct estimate gain_works; /* in the worlds where it and what it needs work */
     double effort_days, gain_per_day;
     double p_best;          /* probability that it is the best of all alone, ties shared */
     double p_gain;          /* probability that it gains anything */
@@ -101,7 +102,8 @@ struct tornado_row {
 struct ranking {
     size_t draws;
     struct estimate today;
-    int speculates;
+    struct estimate unexplained_us; /* of a measured cycle, by no term; where it was measured */
+    int has_measured, speculates;
     double p_today_best, noise, horizon_days;
     int n;
     struct ranked v[OPTION_MAX]; /* in order */

@@ -427,10 +427,10 @@ enum status rank_learn(struct rank_work *w, struct err *err)
             if (w->r->v[k].searched)
                 bad = trial(s, k, perfect - chosen) != 0;
     }
-    /* The most valuable one that costs less than a day of work; one that takes more is no
-     * measurement but the work itself. */
+    /* The most valuable probe or run. Trying an option counts as a run where it takes no more than
+     * an hour; beyond that it is the work itself. */
     for (int i = 0; i < w->r->n_learn && w->r->decisive < 0; i++)
-        if (w->r->learn[i].minutes <= 480 &&
+        if ((w->r->learn[i].option < 0 || w->r->learn[i].minutes <= 60) &&
             w->r->learn[i].regret_before - w->r->learn[i].regret_after > 1e-4 * w->r->today.mean)
             w->r->decisive = i;
     if (s != NULL) {

@@ -12,7 +12,8 @@ struct rank_work {
     int n_ok;                    /* options that are possible */
     int ok[OPTION_MAX];          /* their catalogue indices */
     int ranked_of[OPTION_MAX];   /* catalogue index -> index in r->v */
-    double *today;               /* [draws] */
+    double *today, *residual;    /* [draws] */
+    unsigned char *works;        /* [n_ok][draws] */
     double *alone;               /* [n_ok][draws] */
     double *effort;              /* [n_ok][draws], of the option and what it needs */
     struct search_params search; /* of the searched options */

@@ -139,8 +139,9 @@ static cJSON *option_schema(void)
     cJSON_AddStringToObject(id, "pattern", "^[a-z0-9_]{1,63}$");
     property(o, "id", id);
     property(o, "title", type("string", NULL));
-    property(o, "requires", array(condition_schema(1), OPTION_MAX_REQUIREMENTS,
-                                  "what blocks it where it does not hold"));
+    property(o, "requires",
+             array(condition_schema(1), OPTION_MAX_REQUIREMENTS,
+                   "what blocks it where it does not hold"));
     property(o, "needs", array(type("string", NULL), OPTION_MAX, "ids of prerequisites"));
     property(o, "excludes", array(type("string", NULL), OPTION_MAX, "ids that it cannot go with"));
     property(o, "effects", array(effect_schema(), OPTION_MAX_EFFECTS, "what it changes"));

@@ -20,7 +20,8 @@ static void progress(void *ctx, const char *what, double done)
     fflush(log);
 }
 
-static enum status read_numbers(const struct invocation *inv, struct rank_params *p, struct err *err)
+static enum status read_numbers(const struct invocation *inv, struct rank_params *p,
+                                struct err *err)
 {
     int64_t seed = 1, draws = 4000, threads = parallel_default_threads();
     enum status status = invocation_integer(inv, "seed", 0, INT64_MAX, &seed, err);
@@ -38,7 +39,8 @@ static enum status read_numbers(const struct invocation *inv, struct rank_params
     return status;
 }
 
-static enum status read_catalogue(const struct invocation *inv, struct catalogue *c, struct err *err)
+static enum status read_catalogue(const struct invocation *inv, struct catalogue *c,
+                                  struct err *err)
 {
     const char *path = invocation_value(inv, "catalogue");
     if (path != NULL)

@@ -10,7 +10,8 @@ static const char *id_of(const struct rank_params *p, int option)
     return p->catalogue->v[option].id;
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------- */
+/* --- JSON
+ * ----------------------------------------------------------------------------------------- */
 
 static void add_number(cJSON *o, const char *key, double x)
 {
@@ -77,6 +78,9 @@ static cJSON *option_json(const struct ranking *r, const struct rank_params *p, 
     add_number(j, "gain", v->gain.mean);
     add_interval(j, "gain_ci95", &v->gain);
     add_number(j, "gain_error", v->gain.error);
+    add_number(j, "p_works", o->p_works);
+    add_number(j, "gain_if_it_works", v->gain_works.mean);
+    add_interval(ci, "gain_if_it_works", &v->gain_works);
     add_number(j, "effort_days", v->effort_days);
     add_number(j, "gain_per_day", v->gain_per_day);
     add_number(j, "p_best", v->p_best);
@@ -190,6 +194,12 @@ cJSON *ranking_json(const struct ranking *r, const struct rank_params *p, const 
     cJSON *ci = cJSON_AddObjectToObject(root, "ci95");
     add_interval(ci, "today_tokens_per_s", &r->today);
     cJSON_AddBoolToObject(root, "speculates", r->speculates);
+    if (r->has_measured) {
+        add_number(root, "measured_speculative_tokens_per_s",
+                   p->mean->measured.speculative_tokens_per_s.value);
+        add_number(root, "unexplained_us", r->unexplained_us.mean);
+        add_interval(ci, "unexplained_us", &r->unexplained_us);
+    }
     add_number(root, "p_today_best", r->p_today_best);
     add_number(root, "noise", r->noise);
     cJSON_AddNumberToObject(root, "draws", (double)r->draws);
@@ -215,7 +225,8 @@ cJSON *ranking_json(const struct ranking *r, const struct rank_params *p, const 
     return root;
 }
 
-/* --- Words ---------------------------------------------------------------------------------------- */
+/* --- Words
+ * ---------------------------------------------------------------------------------------- */
 
 /* Wraps text at words to `width` with `indent` spaces before every line but the first. */
 static void wrap(FILE *out, const char *text, int indent, int width)
@@ -241,8 +252,8 @@ static void wrap(FILE *out, const char *text, int indent, int width)
 
 static void print_options(FILE *out, const struct ranking *r, const struct rank_params *p)
 {
-    fprintf(out, "      %-22s %8s %18s %7s %8s %6s  %s\n", "option", "gain", "95 %", "days", "per day",
-            "P best", "tokens/s");
+    fprintf(out, "      %-22s %8s %18s %7s %8s %6s  %s\n", "option", "gain", "95 %", "days",
+            "per day", "P best", "tokens/s");
     for (int k = 0; k < r->n; k++) {
         const struct ranked *v = &r->v[k];
         const struct option *o = &p->catalogue->v[v->option];
@@ -251,9 +262,10 @@ static void print_options(FILE *out, const struct ranking *r, const struct rank_
         } else {
             char ci[40];
             snprintf(ci, sizeof ci, "[%+.1f, %+.1f]", 100 * v->gain.low, 100 * v->gain.high);
-            fprintf(out, "  %2d  %-22s %+7.1f%% %18s %7.2f %+7.2f%% %5.0f%%  %.4g%s\n", k + 1, o->id,
-                    100 * v->gain.mean, ci, v->effort_days, 100 * v->gain_per_day, 100 * v->p_best,
-                    v->tokens_per_s.mean, v->status == RANK_HARMFUL ? "  harmful" : "");
+            fprintf(out, "  %2d  %-22s %+7.1f%% %18s %7.2f %+7.2f%% %5.0f%%  %.4g%s\n", k + 1,
+                    o->id, 100 * v->gain.mean, ci, v->effort_days, 100 * v->gain_per_day,
+                    100 * v->p_best, v->tokens_per_s.mean,
+                    v->status == RANK_HARMFUL ? "  harmful" : "");
         }
         fprintf(out, "        ");
         wrap(out, v->reason, 8, 100);
@@ -289,12 +301,13 @@ void ranking_print(FILE *out, const struct ranking *r, const struct rank_params 
 {
     fprintf(out, "%s\n", p->mean->title[0] ? p->mean->title : "scenario");
     fprintf(out, "  today %.4g tokens/s [%.4g, %.4g] %s; %zu worlds drawn\n\n", r->today.mean,
-            r->today.low, r->today.high,
-            r->speculates ? "with speculation" : "without speculation", r->draws);
+            r->today.low, r->today.high, r->speculates ? "with speculation" : "without speculation",
+            r->draws);
     print_options(out, r, p);
     print_roadmap(out, r, p);
-    fprintf(out, "\n  %zu allowed sets of %d options; the best expects %.4g tokens/s and %.3g less "
-                 "than if every world were known\n",
+    fprintf(out,
+            "\n  %zu allowed sets of %d options; the best expects %.4g tokens/s and %.3g less "
+            "than if every world were known\n",
             r->n_sets, r->n_searched, r->best_mean, r->perfect_mean - r->best_mean);
     if (r->decisive >= 0) {
         const struct learn *l = &r->learn[r->decisive];
@@ -303,7 +316,7 @@ void ranking_print(FILE *out, const struct ranking *r, const struct rank_params 
                 "tokens/s\n",
                 l->what, l->minutes, l->regret_before, l->regret_after);
     } else {
-        fprintf(out, "  measure next: nothing that takes less than a day would change the choice\n");
+        fprintf(out, "  measure next: no probe or run would change the choice\n");
     }
     if (r->n_tornado > 0) {
         fprintf(out, "  what moves today's throughput most:");
@@ -321,7 +334,8 @@ void ranking_print(FILE *out, const struct ranking *r, const struct rank_params 
     fprintf(out, "  memory of a rank: %s\n", sum);
 }
 
-/* --- One option, line by line ---------------------------------------------------------------------- */
+/* --- One option, line by line
+ * ---------------------------------------------------------------------- */
 
 static void line(FILE *out, const char *name, double before, double after)
 {
@@ -333,8 +347,8 @@ static void explain_cycle(FILE *out, const struct scenario *a, const struct scen
     struct outcome x, y;
     evaluate(a, &x);
     evaluate(b, &y);
-    fprintf(out, "    %-34s %12s %12s %12s\n", "at the middle of every quantity", "today", "with it",
-            "change");
+    fprintf(out, "    %-34s %12s %12s %12s\n", "at the middle of every quantity", "today",
+            "with it", "change");
     line(out, "rows verified", x.verify_rows, y.verify_rows);
     line(out, "bytes of a verify allreduce", x.message_bytes, y.message_bytes);
     line(out, "us of a verify allreduce", x.allreduce_us, y.allreduce_us);
@@ -360,12 +374,15 @@ static void explain_memory(FILE *out, const struct ranking *r, const struct rank
     char sum[300];
     const struct memory *m = &v->memory;
     fprintf(out, "\n  memory of a rank\n");
-    fprintf(out,
-            "    one NCCL channel: roundup(4096 + 524288 + 4915200 + %.0f, 2 MiB) + 2 MiB = %.0f MiB\n",
-            s->nccl.buffsize_bytes > 0 ? s->nccl.buffsize_bytes : 4194304.0,
-            m->nccl_per_channel / 1048576);
-    fprintf(out, "    a communicator of %d channels: %.0f MiB with rings, %.0f MiB with rings and trees\n",
-            m->nccl_channels, m->nccl_ring / 1048576, m->nccl_ring_tree / 1048576);
+    fprintf(
+        out,
+        "    one NCCL channel: roundup(4096 + 524288 + 4915200 + %.0f, 2 MiB) + 2 MiB = %.0f MiB\n",
+        s->nccl.buffsize_bytes > 0 ? s->nccl.buffsize_bytes : 4194304.0,
+        m->nccl_per_channel / 1048576);
+    fprintf(
+        out,
+        "    a communicator of %d channels: %.0f MiB with rings, %.0f MiB with rings and trees\n",
+        m->nccl_channels, m->nccl_ring / 1048576, m->nccl_ring_tree / 1048576);
     memory_text(&r->memory, sum, sizeof sum);
     fprintf(out, "    today:   %s\n", sum);
     memory_text(m, sum, sizeof sum);
@@ -395,22 +412,29 @@ static void explain_numbers(FILE *out, const struct ranking *r, const struct ran
                             const struct option *o)
 {
     fprintf(out, "\n  over %zu worlds\n", r->draws);
-    fprintf(out, "    gain %+.2f %% [%+.2f, %+.2f], standard error %.2f %%; gains in %.0f %% of them\n",
+    fprintf(out,
+            "    gain %+.2f %% [%+.2f, %+.2f], standard error %.2f %%; gains in %.0f %% of them\n",
             100 * v->gain.mean, 100 * v->gain.low, 100 * v->gain.high, 100 * v->gain.error,
             100 * v->p_gain);
+    if (o->p_works < 1)
+        fprintf(out, "    where it works %+.2f %% [%+.2f, %+.2f]\n", 100 * v->gain_works.mean,
+                100 * v->gain_works.low, 100 * v->gain_works.high);
     fprintf(out, "    works with probability %.2f; effort %.2f days (%g, %g, %g)\n", o->p_works,
             v->effort_days, o->effort_low, o->effort_likely, o->effort_high);
-    fprintf(out, "    gain per day %+.2f %% / %.2f = %+.2f %%\n", 100 * v->gain.mean, v->effort_days,
-            100 * v->gain_per_day);
+    fprintf(out, "    gain per day %+.2f %% / %.2f = %+.2f %%\n", 100 * v->gain.mean,
+            v->effort_days, 100 * v->gain_per_day);
     fprintf(out, "    best of all alone in %.1f %%; choosing it loses %.2f tokens/s on average\n",
             100 * v->p_best, v->regret);
     if (isfinite(v->last_in))
-        fprintf(out, "    on top of the best others %+.2f %%; its share of the best set's gain %+.2f %%\n",
-                100 * v->last_in, 100 * v->shapley);
-    explain_threshold(out, "no loss against today down to", &v->no_loss);
+        fprintf(
+            out,
+            "    on top of the best others %+.2f %%; its share of the best set's gain %+.2f %%\n",
+            100 * v->last_in, 100 * v->shapley);
+    explain_threshold(out, "no loss against today with", &v->no_loss);
     explain_threshold(out, "it equals the leader with", &v->win);
     if (isfinite(v->crossover_bytes))
-        fprintf(out, "    its allreduce and today's cost the same at %.0f bytes\n", v->crossover_bytes);
+        fprintf(out, "    its allreduce and today's cost the same at %.0f bytes\n",
+                v->crossover_bytes);
 }
 
 void ranking_explain(FILE *out, const struct ranking *r, const struct rank_params *p, int k)
