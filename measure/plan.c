@@ -12,7 +12,7 @@ static const int64_t full_sizes[] = {8,       64,      256,     1024,     2048, 
                                      14336,   16384,   28672,   32768,    43008,  57344,  65536,
                                      86016,   131072,  172032,  262144,   344064, 524288, 1048576,
                                      2097152, 4194304, 8388608, 16777216, 0};
-static const int64_t quick_key_sizes[] = {8, 43008, 0};
+static const int64_t quick_key_sizes[] = {8, 8192, 43008, 262144, 0};
 static const int64_t full_key_sizes[] = {8, 8192, 43008, 131072, 524288, 0};
 static const int quick_ranks[] = {0, 0};
 static const int full_ranks[] = {2, 4, 8, 0};
@@ -371,8 +371,10 @@ void cell_record(const struct plan *plan, const struct cell *cell, struct record
     variant_record(&plan->variants[cell->variant], r);
     r->size_bytes = cell->size_bytes;
     snprintf(r->method, sizeof r->method, "%s", method_name(cell->method));
-    if (cell->method == METHOD_skewed)
+    if (cell->method == METHOD_skewed) { /* curves of different skew must not be mixed */
+        snprintf(r->method, sizeof r->method, "%s %g us", method_name(cell->method), cell->skew_us);
         r->field[FIELD_skew_us] = cell->skew_us;
+    }
 }
 
 int same_cell(const struct record *a, const struct record *b)

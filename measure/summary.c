@@ -100,11 +100,8 @@ static void print_table(FILE *out, const struct records *rs, const struct record
 {
     int64_t sizes[COLUMNS];
     int n = table_sizes(rs, table, sizes);
-    char skew[32] = "";
-    if (isfinite(table->field[FIELD_skew_us]))
-        snprintf(skew, sizeof skew, " by up to %g us", table->field[FIELD_skew_us]);
-    fprintf(out, "\n%s, %d ranks, %s, %s%s; noise floor %.2g %%; us at bytes\n%-26s", table->label,
-            table->ranks, table->dtype, table->method, skew, floor_of(rs, table) * 100, "");
+    fprintf(out, "\n%s, %d ranks, %s, %s; noise floor %.2g %%; us at bytes\n%-26s", table->label,
+            table->ranks, table->dtype, table->method, floor_of(rs, table) * 100, "");
     for (int k = 0; k < n; k++)
         fprintf(out, " %9lld ", (long long)sizes[k]);
     fprintf(out, "\n");

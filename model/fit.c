@@ -1,6 +1,7 @@
 /* The competition of forms, its judge (one size left out) and the intervals that come of it. */
 #include "model/fit.h"
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -538,6 +539,12 @@ out:
     free(s);
     free(trials);
     return status;
+}
+
+double fit_ci95_factor(const struct fit *f)
+{
+    int left = f->n_sizes - f->n_outliers - 2;
+    return gsl_cdf_tdist_Pinv(0.975, left > 0 ? left : 1);
 }
 
 /* --- Leave one size out, everything decided without it -----------------------------------------

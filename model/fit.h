@@ -87,6 +87,10 @@ struct left_out {
     int outlier;               /* 1: the full fit calls this size an outlier */
 };
 
+/* How many standard deviations (of cov) make the 95 % interval of alpha or beta: Student's t with
+ * the degrees of freedom that two parameters leave. */
+double fit_ci95_factor(const struct fit *f);
+
 /* Leaves each size of [from_bytes, to_bytes] out in turn, everything (outliers, form, interval)
  * decided from the rest. `out` has room for n_points; *n_out are filled. */
 enum status fit_leave_one_out(const struct curve *curve, double from_bytes, double to_bytes,

@@ -68,6 +68,42 @@ static double refine(struct problem *q, double lo, double best, double hi)
     return best;
 }
 
+/* Covariance of alpha and beta with h free: the inverse of J'J of the relative residuals, times
+ * their variance. Where h hardly matters (far below all sizes) J'J is singular, and h is taken as
+ * known. */
+static void covariance(const struct problem *q, double h, const double ab[2], double cov[3])
+{
+    double m[3][3] = {{0}}, sum = 0;
+    for (int i = 0; i < q->n; i++) {
+        double n = q->p[i].bytes, x = n * (n / (n + h)), f = ab[0] + ab[1] * x;
+        double j[3] = {1 / f, x / f, -ab[1] * x / (n + h) / f};
+        double r = log(q->p[i].us / f);
+        sum += r * r;
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                m[a][b] += j[a] * j[b];
+    }
+    int free_h = q->n > 3;
+    if (free_h) { /* Schur complement: what is left of alpha's and beta's block once h is fitted */
+        double schur[2][2], det = 0;
+        for (int a = 0; a < 2; a++)
+            for (int b = 0; b < 2; b++)
+                schur[a][b] = m[a][b] - (m[2][2] > 0 ? m[a][2] * m[2][b] / m[2][2] : 0);
+        det = schur[0][0] * schur[1][1] - schur[0][1] * schur[1][0];
+        free_h = m[2][2] > 0 && det > 1e-9 * m[0][0] * m[1][1];
+        for (int a = 0; a < 2 && free_h; a++)
+            for (int b = 0; b < 2; b++)
+                m[a][b] = schur[a][b];
+    }
+    double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    double variance = sum / (q->n - 2 - free_h > 0 ? q->n - 2 - free_h : 1);
+    if (!(det > 0))
+        return;
+    cov[0] = variance * m[1][1] / det;
+    cov[1] = -variance * m[0][1] / det;
+    cov[2] = variance * m[0][0] / det;
+}
+
 static enum status fit(const struct point *p, int n, struct cost *c, double cov[3], struct err *err)
 {
     struct problem q = {p, n};
@@ -92,8 +128,10 @@ static enum status fit(const struct point *p, int n, struct cost *c, double cov[
     c->n_segments = 1;
     c->segments[0] = (struct cost_segment){p[0].bytes, p[n - 1].bytes, ab[0], ab[1]};
     c->half_bytes = exp(log_h);
-    if (cov != NULL)
+    if (cov != NULL) {
         cov[0] = cov[1] = cov[2] = NAN;
+        covariance(&q, exp(log_h), ab, cov);
+    }
     return STATUS_OK;
 }
 

@@ -27,11 +27,20 @@ static int matches(const struct fits_filter *filter, const struct record *r)
 }
 
 /* Curves of one implementation and rank count keep curves_collect's order (label, in place, dtype),
- * except that those timed by eager launches come last: they hold the launch, which a captured graph
- * does not pay. */
-static int is_eager(const struct cost *c)
+ * except by how they were timed: first captured graphs, as engines replay them; then plain timing;
+ * then eager launches, which hold the launch that a graph does not pay, and chains with compute,
+ * measured at few sizes; last what holds waiting for late ranks or other traffic. */
+enum { N_STANDINGS = 4 };
+static int standing(const struct cost *c)
 {
-    return strstr(c->method, "eager") != NULL;
+    static const struct {
+        const char *method;
+        int standing;
+    } table[] = {{"graph", 0}, {"eager", 2}, {"dependent", 2}, {"skewed", 3}, {"loaded", 3}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strstr(c->method, table[i].method) != NULL)
+            return table[i].standing;
+    return 1;
 }
 
 static void prefer(struct fit *v, size_t n, struct fit *work)
@@ -42,10 +51,10 @@ static void prefer(struct fit *v, size_t n, struct fit *work)
                strcmp(v[end].cost.impl, v[i].cost.impl) == 0 &&
                strcmp(v[end].cost.collective, v[i].cost.collective) == 0)
             end++;
-        for (int eager = 0; eager <= 1; eager++)
+        for (int s = 0; s < N_STANDINGS; s++)
             for (int in_place = 0; in_place <= 1; in_place++)
                 for (size_t j = i; j < end; j++)
-                    if (is_eager(&v[j].cost) == eager && (v[j].cost.in_place != 0) == in_place)
+                    if (standing(&v[j].cost) == s && (v[j].cost.in_place != 0) == in_place)
                         work[m++] = v[j];
         memcpy(v + i, work, m * sizeof *v);
         i = end;

@@ -81,7 +81,8 @@ static void add_ci95(cJSON *o, const struct fit *f)
     const struct cost_segment *s = first_segment(&f->cost);
     if (s == NULL || !isfinite(f->cov[0]) || !isfinite(f->cov[2]))
         return;
-    double a = 1.96 * sqrt(f->cov[0]), b = 1.96 * sqrt(f->cov[2]);
+    double factor = fit_ci95_factor(f);
+    double a = factor * sqrt(f->cov[0]), b = factor * sqrt(f->cov[2]);
     double alpha[] = {s->alpha_us - a, s->alpha_us + a};
     double beta[] = {s->beta_us_per_byte - b, s->beta_us_per_byte + b};
     cJSON *ci = cJSON_AddObjectToObject(o, "ci95");

@@ -8,3 +8,6 @@ for dtype in fp16 fp32; do
     "$UPDRAFT" measure --backend cpu --ranks 2,3,5 --sizes 4,1020,9000 --dtype $dtype --method back_to_back --in-place \
         --iterations 3 --no-probes 2>/dev/null | grep -c '"in_place":1.*"verified":true'
 done
+# The trace is what fit takes.
+"$UPDRAFT" fit t.jsonl --impl cpu/oneshot --json -o m.json; echo "exit $?"
+grep -c '"impl":.*"cpu/oneshot"' m.json
