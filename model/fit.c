@@ -520,6 +520,7 @@ enum status fit_curve(struct fit *f, const struct curve *curve, struct err *err)
         inside += trials[form].scaled[i] <= normal_95 * sigma;
     f->loo_coverage = (double)inside / trials[form].n;
     f->n_sizes = (int)curve->n_points;
+    f->n_unusable = (int)curve->skipped;
     f->n_outliers = s->n_off;
     memcpy(f->outliers, s->off, sizeof f->outliers);
     const struct record *key = curve->key;

@@ -66,6 +66,7 @@ struct fit {
         cov[3]; /* of alpha_us and beta_us_per_byte (cost.segments[0]): {aa, ab, bb}; NaN if none */
     double repeat_sigma; /* relative spread between repeated measurements of a size; NaN if none */
     int n_sizes;
+    int n_unusable; /* records of the curve that could not be used (struct curve, skipped) */
     int n_outliers;
     struct fit_outlier outliers[FIT_MAX_OUTLIERS];
     int n_steps;

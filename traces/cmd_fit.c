@@ -30,6 +30,9 @@ static void print_fit(FILE *out, const struct fit *f)
     fprintf(out, "  %-12s %d sizes %s to %s, %d measurements; %s\n", c->collective, f->n_sizes,
             size_text(a, sizeof a, c->min_bytes), size_text(b, sizeof b, c->max_bytes), c->points,
             fit_forms[f->form]->doc);
+    if (f->n_unusable > 0)
+        fprintf(out, "  not used     %d measurements: wrong results, failed, or no value\n",
+                f->n_unusable);
     if (c->n_segments > 0 && c->segments[0].beta_us_per_byte > 0)
         fprintf(out, "  small        alpha %.4g us, 1/beta %.4g GB/s\n", c->segments[0].alpha_us,
                 1e-3 / c->segments[0].beta_us_per_byte);

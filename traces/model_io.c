@@ -97,6 +97,7 @@ static cJSON *fit_to_json(const struct fit *f)
         return NULL;
     add_ci95(o, f);
     cJSON_AddNumberToObject(o, "sizes", f->n_sizes);
+    cJSON_AddNumberToObject(o, "records_unusable", f->n_unusable);
     put(o, "repeat_sigma", f->repeat_sigma);
     put(o, "cv_interval_coverage", f->loo_coverage);
     cJSON *contenders = cJSON_AddArrayToObject(o, "contenders");
@@ -299,7 +300,7 @@ static const char model_keys[] =
     " impl ranks form alpha_us beta_us_per_byte collective label dtype method in_place source "
     "min_bytes max_bytes points max_rel_error median_rel_error cv_median_rel_error "
     "cv_mean_rel_error rel_sigma point_sigma extrap_sigma segments half_bytes knots ci95 sizes "
-    "repeat_sigma cv_interval_coverage contenders steps outliers ";
+    "records_unusable repeat_sigma cv_interval_coverage contenders steps outliers ";
 
 static enum status read_model(struct cost *c, const struct json_doc *doc, const cJSON *o,
                               struct err *err)
