@@ -273,7 +273,7 @@ static enum status run(struct invocation *inv, struct err *err)
     int cases = invocation_has(inv, "cases");
     size_t taken = 0;
     enum status status = walk(&ps, dir, 0, err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && ps.n > 0)
         qsort(ps.v, ps.n, sizeof *ps.v, compare_paths);
     for (int k = 0; backtests[k] != NULL && status == STATUS_OK; k++)
         if ((states[k] = backtests[k]->begin()) == NULL)
