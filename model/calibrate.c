@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/acceptance.h"
+#include "model/draw.h"
 #include "model/evaluate.h"
 
 enum { CURVE_ANY, CURVE_NONE };
@@ -262,26 +263,117 @@ static double median(double *v, size_t n)
     return n == 0 ? (double)NAN : 0.5 * (v[(n - 1) / 2] + v[n / 2]);
 }
 
-static void report_terms(const struct speculative *f, const struct mapfit *fit, const double *mean,
+/* How the terms lie around the fit, by a random walk (Metropolis) with the robust likelihood and
+ * the priors. A fit's own covariance is not enough: where one run leaves two terms to share a known
+ * sum, their trade-off is a bent ridge, and its local width claims knowledge that nobody has. */
+struct spread {
+    double mean[CALIBRATE_TERMS], sd[CALIBRATE_TERMS], low[CALIBRATE_TERMS], high[CALIBRATE_TERMS];
+    double correlation[CALIBRATE_TERMS][CALIBRATE_TERMS];
+};
+
+enum { WALK_KEPT = 4000 };
+
+static double log_posterior(struct speculative *f, const double *x, const double *mean,
+                            const double *sd, double *room)
+{
+    double sum = 0;
+    throughput_residuals(f, x, room);
+    for (size_t i = 0; i < f->n; i++)
+        sum -= 2 * log1p(0.25 * room[i] * room[i]);
+    for (int i = 0; i < f->n_terms; i++)
+        sum -= 0.5 * (x[i] - mean[i]) * (x[i] - mean[i]) / (sd[i] * sd[i]);
+    return sum;
+}
+
+static void summarise_walk(double (*kept)[CALIBRATE_TERMS], int n_terms, struct spread *s,
+                           double *room)
+{
+    for (int i = 0; i < n_terms; i++) {
+        for (int k = 0; k < WALK_KEPT; k++)
+            s->mean[i] += kept[k][i] / WALK_KEPT;
+        for (int j = i; j >= 0; j--) {
+            double c = 0;
+            for (int k = 0; k < WALK_KEPT; k++)
+                c += (kept[k][i] - s->mean[i]) * (kept[k][j] - s->mean[j]) / (WALK_KEPT - 1);
+            if (j == i)
+                s->sd[i] = sqrt(c);
+            else
+                s->correlation[i][j] = s->correlation[j][i] = c / (s->sd[i] * s->sd[j]);
+        }
+        for (int k = 0; k < WALK_KEPT; k++)
+            room[k] = kept[k][i];
+        qsort(room, WALK_KEPT, sizeof *room, compare);
+        s->low[i] = room[WALK_KEPT / 40];
+        s->high[i] = room[WALK_KEPT - 1 - WALK_KEPT / 40];
+    }
+}
+
+static enum status walk(struct speculative *f, const double *start, const double *mean,
+                        const double *sd, struct spread *s, struct err *err)
+{
+    *s = (struct spread){0};
+    double(*kept)[CALIBRATE_TERMS] = malloc(WALK_KEPT * sizeof *kept);
+    double *room = malloc((f->n + WALK_KEPT) * sizeof *room);
+    if (kept == NULL || room == NULL) {
+        free(kept);
+        free(room);
+        return err_set(err, STATUS_FAILED, "out of memory");
+    }
+    /* At most about two million predictions. */
+    int thin = (int)(2000000 / (WALK_KEPT * (f->n + 1)));
+    thin = thin < 2 ? 2 : thin > 30 ? 30 : thin;
+    struct rng rng;
+    rng_init(&rng, 1, 0);
+    double x[CALIBRATE_TERMS], y[CALIBRATE_TERMS];
+    memcpy(x, start, sizeof x);
+    double at = log_posterior(f, x, mean, sd, room);
+    for (int k = -WALK_KEPT / 5; k < WALK_KEPT; k++) {
+        for (int step = 0; step < thin; step++) {
+            /* One term or two, by a step of a random size: ridges are narrow and long. */
+            int n = 1 + (rng_next(&rng) & 1);
+            memcpy(y, x, sizeof y);
+            double scale = exp(-4.6 * rng_uniform(&rng));
+            for (int m = 0; m < n; m++) {
+                int i = (int)(rng_next(&rng) % (uint64_t)f->n_terms);
+                y[i] += sd[i] * scale * rng_normal(&rng);
+            }
+            double there = log_posterior(f, y, mean, sd, room);
+            if (log(rng_uniform(&rng)) < there - at) {
+                memcpy(x, y, sizeof x);
+                at = there;
+            }
+        }
+        if (k >= 0)
+            memcpy(kept[k], x, sizeof x);
+    }
+    summarise_walk(kept, f->n_terms, s, room);
+    free(kept);
+    free(room);
+    return STATUS_OK;
+}
+
+static void report_terms(const struct speculative *f, const struct mapfit *fit,
+                         const struct spread *s, const double *mean, const double *sd,
                          struct calibration *c)
 {
     c->n_terms = f->n_terms;
     for (int i = 0; i < f->n_terms; i++) {
         struct calibrate_term *t = &c->term[i];
+        double learned = 1 - s->sd[i] * s->sd[i] / (sd[i] * sd[i]);
         *t = (struct calibrate_term){.path = terms[f->id[i]].path,
                                      .apart = terms[f->id[i]].apart,
                                      .prior = exp(mean[i]),
                                      .value = exp(fit->value[i]),
-                                     .low = exp(fit->value[i] - 1.96 * fit->sd[i]),
-                                     .high = exp(fit->value[i] + 1.96 * fit->sd[i]),
-                                     .learned = fit->learned[i],
-                                     .identified = fit->learned[i] >= 0.5,
+                                     .low = exp(fmin(s->low[i], fit->value[i])),
+                                     .high = exp(fmax(s->high[i], fit->value[i])),
+                                     .learned = fmax(learned, 0),
+                                     .identified = learned >= 0.5,
                                      .with = -1};
         for (int j = 0; j < f->n_terms; j++)
-            if (j != i && fabs(fit->correlation[i][j]) > 0.9 &&
-                fabs(fit->correlation[i][j]) > fabs(t->correlation)) {
+            if (j != i && fabs(s->correlation[i][j]) > 0.5 &&
+                fabs(s->correlation[i][j]) > fabs(t->correlation)) {
                 t->with = j;
-                t->correlation = fit->correlation[i][j];
+                t->correlation = s->correlation[i][j];
             }
         struct qty *q = term_of(&c->s, f->id[i]);
         *q = (struct qty){
@@ -324,7 +416,11 @@ static enum status fit_terms(const struct calibrate_run *runs, size_t n, struct 
     status = mapfit_solve(&p, &fit, err);
     if (status != STATUS_OK)
         goto out;
-    report_terms(&f, &fit, mean, c);
+    struct spread spread;
+    status = walk(&f, fit.value, mean, sd, &spread, err);
+    if (status != STATUS_OK)
+        goto out;
+    report_terms(&f, &fit, &spread, mean, sd, c);
     for (size_t i = 0; i < n; i++)
         c->v[i] = (struct calibrate_case){runs[i].tokens_per_s,
                                           usable(&runs[i]) ? predict(&c->s, &runs[i]) : (double)NAN,

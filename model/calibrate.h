@@ -36,7 +36,7 @@ struct calibrate_term {
     double prior, value, low, high;
     double learned; /* share of the prior's variance (of the logarithm) that the runs removed */
     int identified; /* learned >= 0.5 */
-    int with;       /* the term it is entangled with (|correlation| > 0.9), or -1 */
+    int with;       /* the term it is entangled with (|correlation| > 0.5), or -1 */
     double correlation;
 };
 
