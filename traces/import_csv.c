@@ -548,29 +548,38 @@ static enum status parse(struct import *im, struct err *err)
     return status;
 }
 
-/* Looks like a table: a line of names and, next, one with as many cells and a number among them. */
+/* Looks like a table: a line of short names and, after it, one with as many cells, a number among
+ * them. */
 static int sniff(const char *bytes, size_t len)
 {
     if (memchr(bytes, '\0', len) != NULL || (len > 0 && (bytes[0] == '{' || bytes[0] == '[')))
         return 0;
     const char *p = bytes, *end = bytes + len;
-    int cells_before = 0;
+    int names = 0;
     for (int i = 0; i < HEADER_WITHIN && p < end; i++) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
         if (stop == NULL)
             stop = end;
-        int comment = p < stop && *p == '#';
-        int cells = 1, letters = 0, digits = 0, quoted = 0;
-        for (const char *q = p; q < stop; q++) {
-            quoted ^= *q == '"';
-            cells += !quoted && (*q == ',' || *q == '\t' || *q == ';');
-            letters |= isalpha((unsigned char)*q) != 0;
-            digits |= isdigit((unsigned char)*q) != 0;
+        int cells = 0, numbers = 0, letters = 0, quoted = 0;
+        size_t longest = 0;
+        for (const char *q = p, *cell = p; q <= stop; q++) {
+            if (q < stop && *q == '"')
+                quoted = !quoted;
+            if (q < stop && (quoted || !strchr(",;\t", *q))) {
+                letters |= isalpha((unsigned char)*q) != 0;
+                continue;
+            }
+            struct word w;
+            struct printed x;
+            cells++;
+            longest = (size_t)(q - cell) > longest ? (size_t)(q - cell) : longest;
+            numbers += text_words(cell, (size_t)(q - cell), &w, 1) == 1 && word_number(w, &x);
+            cell = q + 1;
         }
-        if (!comment && cells > 1 && cells == cells_before && digits)
+        if (*p != '#' && cells > 1 && cells == names && numbers > 0)
             return 30;
-        if (cells > 1 && letters)
-            cells_before = cells;
+        if (cells > 1 && letters && longest <= 80)
+            names = cells;
         p = stop + 1;
     }
     return 0;

@@ -115,6 +115,8 @@ const char *text_find(const char *s, size_t len, const char *needle)
 const char *text_find_case(const char *s, size_t len, const char *needle)
 {
     size_t n = strlen(needle);
+    if (n == 0)
+        return s;
     char lower = (char)tolower((unsigned char)needle[0]);
     for (size_t i = 0; i + n <= len; i++)
         if ((s[i] | 0x20) == lower && strncasecmp(s + i, needle, n) == 0)
