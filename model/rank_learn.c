@@ -368,8 +368,8 @@ static int standard_measurement(struct study *s, int id, double before)
         TELL(s->at_tokens);
     if (id == LEARN_rows)
         TELL(s->at_compute);
-    /* What nobody has measured, the fabric prices. */
-    for (int k = 0; k < s->n_impls && id == LEARN_fabric; k++)
+    /* What nobody has measured here. */
+    for (int k = 0; k < s->n_impls && id == LEARN_kernels; k++)
         if (s->impl[k]->source == COST_SYNTHESIZED)
             TELL(s->at_impls + k);
 #undef TELL

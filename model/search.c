@@ -24,6 +24,7 @@ struct term {
     size_t offset;     /* of its rows in a world group's table */
 };
 
+struct parts;
 struct plan {
     const struct search_params *p;
     const struct search *r;
@@ -33,12 +34,14 @@ struct plan {
     size_t rows;      /* of a group's table, all terms */
     /* One batch of world groups. */
     size_t first_group, n_groups;
-    double *table;                 /* [n_groups][rows][L] */
-    double *sum;                   /* [n_sets] */
+    double *table; /* [n_groups][rows][L] */
+    double *sum;   /* [n_sets] */
+    size_t batch, most_numbers;
+    struct parts *parts;           /* [batch][n_states] */
+    double *scale, *plus;          /* [batch][most_numbers][L] */
     uint32_t *keep_at;             /* [n_keep], index of set */
     size_t n_blocks;               /* of BLOCK sets */
     double *block_best, *block_at; /* [n_blocks][MAX_BATCH][L] */
-    int failed;
 };
 
 int search_allowed(const struct search_params *p, uint32_t set)
@@ -192,6 +195,9 @@ static void release_plan(struct plan *plan)
     }
     free(plan->states);
     free(plan->table);
+    free(plan->parts);
+    free(plan->scale);
+    free(plan->plus);
     free(plan->sum);
     free(plan->keep_at);
     free(plan->block_best);
@@ -306,56 +312,56 @@ static void fill_wire(const struct term *t, const struct parts *parts, const dou
     }
 }
 
+static void fill_compute(const struct term *t, const struct parts *parts, const double *scale,
+                         double *rows)
+{
+    for (size_t c = 0; c < t->n; c++) {
+        const struct parts *q = &parts[t->state[c]];
+        const double *s = scale + (size_t)t->number[c] * L;
+        double *out = rows + c * L;
+        for (int l = 0; l < L; l++)
+            out[l] = q->compute[l] * s[l] + q->miss[l];
+    }
+}
+
 static void fill_plain(const struct term *t, const struct parts *parts, size_t member, double *rows)
 {
     for (size_t c = 0; c < t->n; c++)
         memcpy(rows + c * L, (const char *)&parts[t->state[c]] + member, L * sizeof(double));
 }
 
-/* The table of one group of eight worlds. */
-static int fill_group(struct plan *plan, size_t group, double *rows)
+/* The table of one group of eight worlds, in slot `slot` of the batch. */
+static void fill_group(struct plan *plan, size_t slot)
 {
     const struct search_params *p = plan->p;
     const struct term *t = plan->term;
     struct option_draw draws[L][SEARCH_MAX_OPTIONS];
-    struct parts *parts = malloc(plan->n_states * sizeof *parts);
-    size_t most = t[2].n_numbers > t[3].n_numbers ? t[2].n_numbers : t[3].n_numbers;
-    double *scale = malloc(most * L * sizeof *scale), *add = malloc(most * L * sizeof *add);
-    int bad = parts == NULL || scale == NULL || add == NULL;
-    for (int l = 0; l < L && !bad; l++) {
+    double *rows = plan->table + slot * plan->rows * L;
+    struct parts *parts = plan->parts + slot * plan->n_states;
+    double *scale = plan->scale + slot * plan->most_numbers * L;
+    double *plus = plan->plus + slot * plan->most_numbers * L;
+    for (int l = 0; l < L; l++) {
         struct scenario world;
-        uint64_t index = group * L + (uint64_t)l;
+        uint64_t index = (plan->first_group + slot) * L + (uint64_t)l;
         scenario_draw(p->mean, p->seed, index, &world);
         for (int i = 0; i < p->n; i++)
             option_sample(p->options[i], p->mean, p->seed, index, &draws[l][i]);
         for (size_t u = 0; u < plan->n_states; u++)
             evaluate_state(p, plan->states[u], &world, draws[l], &parts[u], l);
     }
-    if (!bad) {
-        fill_plain(&t[0], parts, offsetof(struct parts, tokens), rows + t[0].offset * L);
-        fill_plain(&t[1], parts, offsetof(struct parts, draft), rows + t[1].offset * L);
-        fill_numbers(p, &t[2], 2, draws, scale, add);
-        for (size_t c = 0; c < t[2].n; c++)
-            for (int l = 0; l < L; l++)
-                rows[(t[2].offset + c) * L + (size_t)l] =
-                    parts[t[2].state[c]].compute[l] * scale[t[2].number[c] * L + (size_t)l] +
-                    parts[t[2].state[c]].miss[l];
-        fill_numbers(p, &t[3], 3, draws, scale, add);
-        fill_wire(&t[3], parts, scale, add, rows + t[3].offset * L);
-        fill_plain(&t[4], parts, offsetof(struct parts, host), rows + t[4].offset * L);
-    }
-    free(parts);
-    free(scale);
-    free(add);
-    return bad;
+    fill_plain(&t[0], parts, offsetof(struct parts, tokens), rows + t[0].offset * L);
+    fill_plain(&t[1], parts, offsetof(struct parts, draft), rows + t[1].offset * L);
+    fill_numbers(p, &t[2], 2, draws, scale, plus);
+    fill_compute(&t[2], parts, scale, rows + t[2].offset * L);
+    fill_numbers(p, &t[3], 3, draws, scale, plus);
+    fill_wire(&t[3], parts, scale, plus, rows + t[3].offset * L);
+    fill_plain(&t[4], parts, offsetof(struct parts, host), rows + t[4].offset * L);
 }
 
 static void fill_groups(void *ctx, size_t begin, size_t end)
 {
-    struct plan *plan = ctx;
     for (size_t g = begin; g < end; g++)
-        if (fill_group(plan, plan->first_group + g, plan->table + g * plan->rows * L))
-            plan->failed = 1;
+        fill_group(ctx, g);
 }
 
 static void throughput(const struct plan *plan, const double *rows, size_t k, double *out)
@@ -424,32 +430,46 @@ static void finish_groups(struct plan *plan)
     }
 }
 
-static enum status run_batches(struct plan *plan, struct err *err)
+/* Memory for one batch: as many groups as fit into TABLE_BYTES, at least two where there are two.
+ */
+static int allocate(struct plan *plan)
 {
-    const struct search_params *p = plan->p;
-    size_t groups = p->draws / L, batch = TABLE_BYTES / (plan->rows * L * sizeof(double));
-    batch = batch < 1 ? 1 : batch > MAX_BATCH ? MAX_BATCH : batch;
-    plan->table = malloc(batch * plan->rows * L * sizeof *plan->table);
-    plan->sum = calloc(plan->r->n_sets, sizeof *plan->sum);
+    const size_t groups = plan->p->draws / L, row = L * sizeof(double);
+    const struct term *t = plan->term;
+    plan->most_numbers = t[2].n_numbers > t[3].n_numbers ? t[2].n_numbers : t[3].n_numbers;
+    size_t batch = TABLE_BYTES / (plan->rows * row);
+    batch = batch < 2 ? 2 : batch > MAX_BATCH ? MAX_BATCH : batch;
+    plan->batch = batch < groups ? batch : groups;
     plan->n_blocks = (plan->r->n_sets + BLOCK - 1) / BLOCK;
-    size_t cells = plan->n_blocks * MAX_BATCH * L;
+    const size_t cells = plan->n_blocks * MAX_BATCH * L;
+    plan->table = malloc(plan->batch * plan->rows * row);
+    plan->parts = malloc(plan->batch * plan->n_states * sizeof *plan->parts);
+    plan->scale = malloc(plan->batch * plan->most_numbers * row);
+    plan->plus = malloc(plan->batch * plan->most_numbers * row);
+    plan->sum = calloc(plan->r->n_sets, sizeof *plan->sum);
     plan->block_best = malloc(cells * sizeof *plan->block_best);
     plan->block_at = malloc(cells * sizeof *plan->block_at);
-    if (plan->table == NULL || plan->sum == NULL || plan->block_best == NULL ||
-        plan->block_at == NULL)
-        return err_set(err, STATUS_FAILED, "out of memory");
-    for (size_t g = 0; g < groups; g += batch) {
+    const void *const all[] = {plan->table, plan->parts,      plan->scale,   plan->plus,
+                               plan->sum,   plan->block_best, plan->block_at};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i] == NULL)
+            return -1;
+    return 0;
+}
+
+static void run_batches(struct plan *plan)
+{
+    const struct search_params *p = plan->p;
+    const size_t groups = p->draws / L;
+    for (size_t g = 0; g < groups; g += plan->batch) {
         plan->first_group = g;
-        plan->n_groups = groups - g < batch ? groups - g : batch;
+        plan->n_groups = groups - g < plan->batch ? groups - g : plan->batch;
         parallel_for(p->threads, plan->n_groups, fill_groups, plan);
-        if (plan->failed)
-            return err_set(err, STATUS_FAILED, "out of memory");
         parallel_for(p->threads, plan->n_blocks, add_blocks, plan);
         finish_groups(plan);
         if (p->progress != NULL)
             p->progress(p->progress_ctx, (double)(g + plan->n_groups) / (double)groups);
     }
-    return STATUS_OK;
 }
 
 void search_release(struct search *r)
@@ -482,15 +502,14 @@ enum status search_run(struct search *r, const struct search_params *p, struct e
     list_sets(p, r->sets);
     for (size_t j = 0; j < p->n_keep; j++)
         plan.keep_at[j] = (uint32_t)find_set(r, p->keep[j]);
-    if (make_plan(&plan) != 0) {
+    if (make_plan(&plan) != 0 || allocate(&plan) != 0) {
         status = err_set(err, STATUS_FAILED, "out of memory");
         goto out;
     }
     r->evaluated = plan.n_states;
-    status = run_batches(&plan, err);
-    if (status == STATUS_OK)
-        for (size_t k = 0; k < r->n_sets; k++)
-            r->mean[k] = plan.sum[k] / (double)p->draws;
+    run_batches(&plan);
+    for (size_t k = 0; k < r->n_sets; k++)
+        r->mean[k] = plan.sum[k] / (double)p->draws;
 out:
     release_plan(&plan);
     if (status != STATUS_OK)

@@ -7,8 +7,7 @@
 #include "model/parallel.h"
 #include "traces/catalogue_io.h"
 #include "traces/rank_io.h"
-#include "traces/scenario_io.h"
-#include "traces/share.h"
+#include "traces/rank_run.h"
 
 static void progress(void *ctx, const char *what, double done)
 {
@@ -39,20 +38,6 @@ static enum status read_numbers(const struct invocation *inv, struct rank_params
     return status;
 }
 
-static enum status read_catalogue(const struct invocation *inv, struct catalogue *c,
-                                  struct err *err)
-{
-    const char *path = invocation_value(inv, "catalogue");
-    if (path != NULL)
-        return catalogue_read(c, path, err);
-    char *shipped = share_path("traces/catalogue.json", err);
-    if (shipped == NULL)
-        return STATUS_MISSING;
-    enum status status = catalogue_read(c, shipped, err);
-    free(shipped);
-    return status;
-}
-
 static enum status print(struct invocation *inv, const struct ranking *r,
                          const struct rank_params *p, struct err *err)
 {
@@ -77,33 +62,24 @@ static enum status run(struct invocation *inv, struct err *err)
         return print_json(inv->out, catalogue_schema(), err);
     if (inv->n_args != 1)
         return err_set(err, STATUS_USAGE, "usage: updraft rank %s", inv->command->synopsis);
-    struct rank_params p = {0};
-    struct scenario_file f = {0};
-    struct catalogue c = {0};
-    struct ranking *r = NULL;
-    enum status status = read_numbers(inv, &p, err);
+    struct rank_run *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    enum status status = read_numbers(inv, &r->params, err);
     if (status == STATUS_OK)
-        status = read_catalogue(inv, &c, err);
-    if (status != STATUS_OK)
-        goto out;
-    status = scenario_file_open(&f, inv, inv->log, err);
-    if (status != STATUS_OK)
-        goto out;
-    p.mean = &f.s;
-    p.catalogue = &c;
-    p.costs = &f.costs;
+        status = rank_run_catalogue(r, invocation_value(inv, "catalogue"), err);
+    if (status == STATUS_OK)
+        status = scenario_file_open(&r->file, inv, inv->log, err);
     if (isatty(fileno(inv->log))) {
-        p.progress = progress;
-        p.progress_ctx = inv->log;
+        r->params.progress = progress;
+        r->params.progress_ctx = inv->log;
     }
-    r = malloc(sizeof *r);
-    status = r == NULL ? err_set(err, STATUS_FAILED, "out of memory") : rank_options(r, &p, err);
     if (status == STATUS_OK)
-        status = print(inv, r, &p, err);
-    scenario_file_release(&f);
-out:
+        status = rank_run(r, inv->log, err);
+    if (status == STATUS_OK)
+        status = print(inv, &r->ranking, &r->params, err);
+    rank_run_release(r);
     free(r);
-    catalogue_release(&c);
     return status;
 }
 
