@@ -15,10 +15,10 @@ static const struct {
 
 static const struct {
     const char *name;
-    enum fabric_param capacity, hop;
-    int duplex;
+    enum fabric_param capacity, hop, duplex;
 } kinds[] = {
-#define FABRIC_LINK(id, capacity, hop, duplex, doc) {#id, FABRIC_##capacity, FABRIC_##hop, duplex},
+#define FABRIC_LINK(id, capacity, hop, duplex, doc)                                                \
+    {#id, FABRIC_##capacity, FABRIC_##hop, FABRIC_##duplex},
 #include "model/fabric_links.def"
 #undef FABRIC_LINK
 };
@@ -64,7 +64,7 @@ enum fabric_param fabric_link_hop(enum fabric_link_kind k)
     return kinds[k].hop;
 }
 
-int fabric_link_duplex(enum fabric_link_kind k)
+enum fabric_param fabric_link_duplex(enum fabric_link_kind k)
 {
     return kinds[k].duplex;
 }

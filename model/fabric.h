@@ -143,7 +143,8 @@ const char *fabric_link_name(enum fabric_link_kind k);
 enum fabric_link_kind fabric_link_find(const char *name); /* FABRIC_LINK_KINDS: none */
 enum fabric_param fabric_link_capacity(enum fabric_link_kind k);
 enum fabric_param fabric_link_hop(enum fabric_link_kind k); /* FABRIC_none: adds nothing */
-int fabric_link_duplex(enum fabric_link_kind k);
+enum fabric_param
+fabric_link_duplex(enum fabric_link_kind k); /* FABRIC_none: no limit of the sum */
 const char *fabric_node_kind_name(enum fabric_node_kind k);
 
 /* Capacity of a link in one direction, GB/s. */

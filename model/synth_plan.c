@@ -205,7 +205,6 @@ static int solve(struct synth *s, const struct fabric *f, struct synth_plan *pla
         reserve_uses(s, s->n_legs * (2 * FABRIC_MAX_HOPS + 2)) != 0)
         return -1;
     double read_ratio = f->param[FABRIC_read_ratio].value;
-    double duplex = f->param[FABRIC_duplex_ratio].value;
     s->n_uses = 0;
     for (int i = 0; i < s->n_legs; i++) {
         const struct leg *leg = &s->legs[i];
@@ -216,11 +215,14 @@ static int solve(struct synth *s, const struct fabric *f, struct synth_plan *pla
             enum fabric_link_kind kind = f->links[link].kind;
             double capacity = fabric_link_gb_per_s(f, link);
             double w = h == 0 ? leg->weight_first : h == hops - 1 ? leg->weight_last : 1;
-            if (leg->kind == LEG_LOAD && (fabric_link_duplex(kind) || kind == FABRIC_LINK_nvlink))
+            if (leg->kind == LEG_LOAD &&
+                (fabric_link_duplex(kind) != FABRIC_none || kind == FABRIC_LINK_nvlink))
                 w /= read_ratio > 0 ? read_ratio : 1;
             use(s, slot(s, d, &n_slots, capacity, fabric_link_capacity(kind)), w * leg->size);
-            if (fabric_link_duplex(kind))
-                use(s, slot(s, 2 * links + link, &n_slots, capacity * duplex, FABRIC_duplex_ratio),
+            enum fabric_param duplex = fabric_link_duplex(kind);
+            if (duplex != FABRIC_none)
+                use(s,
+                    slot(s, 2 * links + link, &n_slots, capacity * f->param[duplex].value, duplex),
                     w * leg->size);
             if (s->link_load != NULL)
                 s->link_load[d] += leg->size * (leg->from == leg->to ? 1 : w) * times;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "model/fabric_words.h"
 #include "traces/command.h"
 #include "traces/json_doc.h"
 #include "traces/load.h"
@@ -240,32 +241,13 @@ static enum status read_params(const struct json_doc *doc, const cJSON *object, 
 static enum status read_switch(const struct json_doc *doc, const cJSON *root, struct fabric *f,
                                struct err *err)
 {
-    static const struct {
-        const char *id;
-        double sources, gb, low, high;
-    } models[] = {
-#define SWITCH_MODEL(id, sources, gb, low, high, source) {id, sources, gb, low, high},
-#include "model/switches.def"
-#undef SWITCH_MODEL
-    };
     const char *model = NULL;
     enum status status = text_of(doc, root, "switch_model", &model, err);
-    if (status != STATUS_OK || model == NULL)
+    if (status != STATUS_OK || model == NULL || fabric_switch_model(f, model) == 0)
         return status;
-    char list[256] = "";
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        if (strcmp(models[i].id, model) == 0) {
-            fabric_assumed(f, FABRIC_collapse_sources, models[i].sources, models[i].sources,
-                           models[i].sources);
-            fabric_assumed(f, FABRIC_collapse_gb_per_s, models[i].gb, models[i].low,
-                           models[i].high);
-            return STATUS_OK;
-        }
-        size_t len = strlen(list);
-        snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", models[i].id);
-    }
     return json_doc_error(doc, cJSON_GetObjectItemCaseSensitive(root, "switch_model"), err,
-                          "nothing is known of a switch \"%s\": expected one of %s", model, list);
+                          "nothing is known of a switch \"%s\": expected one of %s", model,
+                          fabric_switch_models());
 }
 
 static enum status read_root(const struct json_doc *doc, struct fabric *f, struct err *err)

@@ -101,6 +101,7 @@ static void transfers_by_hand(void **state)
     struct fabric *f = preset("switch-4-2s", 0);
     set(f, FABRIC_fanout_loss, 0);
     set(f, FABRIC_duplex_ratio, 2);
+    set(f, FABRIC_uplink_duplex_ratio, 2);
     set(f, FABRIC_read_ratio, 1);
     set(f, FABRIC_pcie_gb_per_s, 50);
     set(f, FABRIC_uplink_gb_per_s, 40);
@@ -117,9 +118,10 @@ static void transfers_by_hand(void **state)
     assert_near(transfer_us(s, f, "custom/ring", 8, NULL), 14 / 8.0 * 1000 / 40, 1e-9);
     assert_near(transfer_us(s, f, "custom/ring:payload=ll", 8, NULL), 28 / 8.0 * 1000 / 40, 1e-9);
     /* Both directions of an uplink share 1.5 times one direction. */
-    set(f, FABRIC_duplex_ratio, 1.5);
+    set(f, FABRIC_uplink_duplex_ratio, 1.5);
     assert_near(transfer_us(s, f, "custom/oneshot", 8, NULL), 24 * 1000 / 60.0, 1e-9);
     set(f, FABRIC_duplex_ratio, 2);
+    set(f, FABRIC_uplink_duplex_ratio, 2);
     /* Loads at half the bandwidth of stores. */
     set(f, FABRIC_read_ratio, 0.5);
     assert_near(transfer_us(s, f, "custom/oneshot-pull", 8, NULL), 12 * 1000 / 20.0, 1e-9);
