@@ -288,7 +288,8 @@ static void scale_pcie(struct fabric *f, int generation)
                                                 FABRIC_host_load_gb_per_s,
                                                 FABRIC_host_both_gb_per_s,
                                                 FABRIC_nccl_ll_channel_gb_per_s,
-                                                FABRIC_nccl_ll_total_gb_per_s};
+                                                FABRIC_nccl_ll_total_gb_per_s,
+                                                FABRIC_nccl_search_gb_per_s};
     double s = pow(2, generation - 5);
     for (size_t i = 0; i < sizeof of_pcie / sizeof *of_pcie; i++) {
         struct fabric_quantity *q = &f->param[of_pcie[i]];

@@ -204,12 +204,13 @@ enum status fabric_from_words(struct fabric *f, const char *text, int gpus, stru
         fabric_assumed(f, FABRIC_nccl_search_gb_per_s, 24, 20, 30);
         say(g->known, sizeof g->known, "NCCL with a graph");
     } else if (!s.nvswitch && (s.sockets > 1 || has(words, "noxml"))) {
-        fabric_assumed(f, FABRIC_nccl_search_gb_per_s, 0.1, 0.1, 0.1);
+        fabric_assumed(f, FABRIC_nccl_search_gb_per_s, 0.1, 0.1, has(words, "noxml") ? 0.1 : 24);
         say(has(words, "noxml") ? g->known : g->assumed,
             has(words, "noxml") ? sizeof g->known : sizeof g->assumed,
             "NCCL's search fails across sockets");
     } else if (!s.nvswitch) {
         say(g->assumed, sizeof g->assumed, "NCCL over P2P, its search right");
     }
+    fabric_assumed(f, FABRIC_model_sigma, 0.4, 0.4, 0.4);
     return STATUS_OK;
 }

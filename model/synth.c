@@ -45,6 +45,7 @@ int synth_knows(const char *name)
 struct ready {
     struct synth_impl impl;
     struct nccl_topology nccl;
+    int nccl_open; /* 1: NCCL chooses, and it is open what its search found */
     int ranks;
     int placement[FABRIC_MAX_GPUS], island[FABRIC_MAX_GPUS], n_islands;
 };
@@ -130,6 +131,9 @@ static enum status make_ready(struct ready *q, const struct fabric *f, const cha
     };
     if (q->nccl.search_channels < 1)
         q->nccl.search_channels = 1;
+    const struct fabric_quantity *found = &f->param[FABRIC_nccl_search_gb_per_s];
+    q->nccl_open = q->impl.family == SYNTH_NCCL && q->impl.algorithm == NULL &&
+                   !q->impl.nccl_model && found->high > 4 * found->low;
     find_islands(q, f);
     return check_reach(q, f, impl, err);
 }
@@ -290,6 +294,28 @@ static enum status check_bytes(double bytes, struct err *err)
     return err_set(err, STATUS_UNSUPPORTED, "a message of %g bytes: expected 1 to 1e15", bytes);
 }
 
+/* Where it is open whether NCCL's search found anything, NCCL may pick the one or the other
+ * protocol: the interval takes both in. */
+static enum status widen(struct synth *s, const struct fabric *f, const struct synth_query *query,
+                         const struct ready *q, struct synth_estimate *e, struct err *err)
+{
+    const double ends[] = {f->param[FABRIC_nccl_search_gb_per_s].low,
+                           f->param[FABRIC_nccl_search_gb_per_s].high};
+    for (int i = 0; i < 2; i++) {
+        struct ready other = *q;
+        struct planned kept = {0};
+        struct synth_estimate o;
+        other.nccl.search_gb_per_s = ends[i];
+        enum status status = price(s, f, &other, query->bytes, &kept, &o, err);
+        if (status != STATUS_OK)
+            return status;
+        e->low_us = fmin(e->low_us, o.low_us);
+        e->high_us = fmax(e->high_us, o.high_us);
+    }
+    e->sigma = fmax(e->sigma, log(e->high_us / e->low_us) / (2 * z95));
+    return STATUS_OK;
+}
+
 enum status synth_price(struct synth *s, const struct fabric *f, const struct synth_query *query,
                         struct synth_estimate *e, struct err *err)
 {
@@ -304,6 +330,8 @@ enum status synth_price(struct synth *s, const struct fabric *f, const struct sy
     if (use == NULL)
         return err_set(err, STATUS_FAILED, "out of memory");
     status = price(use, f, &q, query->bytes, &kept, e, err);
+    if (status == STATUS_OK && q.nccl_open)
+        status = widen(use, f, query, &q, e, err);
     synth_free(own);
     return status;
 }
