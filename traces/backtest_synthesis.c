@@ -27,6 +27,7 @@ static const struct {
 struct point {
     char label[160], impl[128], about[240];
     int ranks, custom, set_on;
+    int given;    /* 1: told, so no case */
     size_t known; /* length of what was known */
     double bytes, us, predicted, low, high, naive;
     double told[HYPOTHESES]; /* NCCL's price under each */
@@ -235,7 +236,7 @@ static enum status latencies(const struct state *s, int set_on, struct backtest_
     struct backtest_result *r = NULL;
     for (size_t i = 0; i < s->n; i++) {
         const struct point *p = &s->v[i];
-        if (p->set_on != set_on)
+        if (p->set_on != set_on || p->given)
             continue;
         if (r == NULL && (r = backtest_add(rs)) == NULL)
             return no_memory(err);
@@ -273,7 +274,7 @@ static enum status signs(const struct state *s, int set_on, struct backtest_resu
     double right = 0, naive_right = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct point *p = &s->v[i], *n = p->custom ? nccl_of(s, p) : NULL;
-        if (n == NULL || p->set_on != set_on)
+        if (n == NULL || p->set_on != set_on || (p->given && n->given))
             continue;
         if (r == NULL && (r = backtest_add(rs)) == NULL)
             return no_memory(err);
@@ -405,28 +406,56 @@ static int told_by(const struct state *s, const struct point *p)
     return best;
 }
 
-/* The same again where it is known what NCCL's search found and which transport it took: read off
- * each box's own NCCL numbers, one of four. It shows how much of the error is that missing
- * knowledge. */
+/* Moves a whole curve by what its smallest size is off: the floor of its launches and latencies. */
+static void tell_floor(struct state *s)
+{
+    double *moved = calloc(s->n, sizeof *moved);
+    for (size_t i = 0; i < s->n && moved != NULL; i++) {
+        const struct point *least = &s->v[i];
+        for (size_t k = 0; k < s->n; k++)
+            if (s->v[k].ranks == least->ranks && s->v[k].bytes < least->bytes &&
+                strcmp(s->v[k].label, s->v[i].label) == 0 &&
+                strcmp(s->v[k].impl, s->v[i].impl) == 0)
+                least = &s->v[k];
+        moved[i] = s->v[i].predicted + least->us - least->predicted;
+        s->v[i].given = least == &s->v[i];
+    }
+    for (size_t i = 0; i < s->n && moved != NULL; i++)
+        s->v[i].predicted = fmax(moved[i], 0.5);
+    free(moved);
+}
+
+/* The same again where more is known, so that it shows how much of the error is missing knowledge:
+ * first what NCCL's search found and which transport it took, read off each box's own NCCL numbers,
+ * one of four; then also the latency of each curve's smallest size, which a minute's measurement
+ * gives. */
 static enum status finish_told(struct state *s, struct backtest_results *rs, struct err *err)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (!s->v[i].custom) {
+    static const char *const told[] = {"NCCL's protocol and transport told",
+                                       "also each curve's smallest size told"};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!s->v[i].custom)
             s->v[i].predicted = s->v[i].told[told_by(s, &s->v[i])];
-            s->v[i].low = s->v[i].high = NAN;
+        s->v[i].low = s->v[i].high = NAN;
+    }
+    for (int step = 0; step < 2 && status == STATUS_OK; step++) {
+        size_t first = rs->n;
+        if (step == 1)
+            tell_floor(s);
+        status = latencies(s, 0, rs, err);
+        if (status == STATUS_OK)
+            status = signs(s, 0, rs, err);
+        if (status == STATUS_OK)
+            status = crossovers(s, 0, rs, err);
+        for (size_t i = first; i < rs->n; i++) {
+            snprintf(rs->v[i].table, sizeof rs->v[i].table,
+                     "allreduces priced from a box's description, %s", told[step]);
+            snprintf(rs->v[i].fitted_on, sizeof rs->v[i].fitted_on, "%s",
+                     step ? "each curve's smallest size, and one of four states of NCCL a box"
+                          : "each box's NCCL numbers: one of four states of NCCL");
+            rs->v[i].fitted_parameters = 1 + step;
         }
-    size_t first = rs->n;
-    enum status status = latencies(s, 0, rs, err);
-    if (status == STATUS_OK)
-        status = signs(s, 0, rs, err);
-    if (status == STATUS_OK)
-        status = crossovers(s, 0, rs, err);
-    for (size_t i = first; i < rs->n; i++) {
-        snprintf(rs->v[i].table, sizeof rs->v[i].table,
-                 "allreduces priced from a box's description, NCCL's protocol and transport told");
-        snprintf(rs->v[i].fitted_on, sizeof rs->v[i].fitted_on,
-                 "each box's NCCL numbers: one of four states of NCCL");
-        rs->v[i].fitted_parameters = 1;
     }
     return status;
 }
