@@ -14,7 +14,7 @@
 #include "measure/nccl.h"
 #include "measure/variant_nccl.h"
 
-enum { SHARED_MAX_BYTES = 1 << 20, SHARED_MAX_RANKS = 8 };
+enum { SHARED_MAX_BYTES = 1 << 16, SHARED_MAX_RANKS = 8 };
 
 static const char *const keys[] = {"nccl_lib", NULL};
 
@@ -97,9 +97,9 @@ static int impl(int index, const struct backend_host *host, struct backend_impl 
     int quick, left = index;
     const char *name;
     for (int i = 0; (name = nccl_variant_name(i, &quick)) != NULL; i++) {
-        /* Ranks that share a GPU meet over sockets whatever the settings: the path is proven by the
-         * default and by one forced choice. */
-        if (!offered(name, host) || (host->n_gpus < 2 && i > 1))
+        /* Ranks that share a GPU meet over sockets whatever the settings: the default proves the
+         * path. */
+        if (!offered(name, host) || (host->n_gpus < 2 && i > 0))
             continue;
         if (left-- == 0) {
             describe(name, quick && host->n_gpus >= 2, host, out);

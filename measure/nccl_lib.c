@@ -17,7 +17,7 @@ static void *open_library(const char *path)
     char home[256] = "";
     const char *nccl_home = getenv("NCCL_HOME");
     if (path != NULL)
-        return path[0] == '/' ? try_path(path) : NULL;
+        return try_path(path);
     if (nccl_home != NULL && nccl_home[0] == '/')
         snprintf(home, sizeof home, "%.200s/lib/libnccl.so.2", nccl_home);
     const char *const paths[] = {"libnccl.so.2", home, "/usr/local/cuda/lib64/libnccl.so.2"};
@@ -31,6 +31,9 @@ enum status nccl_lib_open(struct nccl_lib *lib, const char *path, struct err *er
 {
     struct link_map *map = NULL;
     memset(lib, 0, sizeof *lib);
+    if (path != NULL && path[0] != '/')
+        return err_set(err, STATUS_USAGE, "--option nccl_lib=%s: a path from / on was expected",
+                       path);
     lib->handle = open_library(path);
     if (lib->handle == NULL)
         return err_set(err, STATUS_MISSING,
