@@ -6,7 +6,7 @@
 #include "plots/ask.h"
 #include "plots/plot.h"
 
-enum { MAX_OPTIONS = 40 };
+enum { MAX_OPTIONS = 64 };
 enum group { WORTH = 1, UNTOLD, HARMFUL, BLOCKED };
 
 struct option_row {
@@ -15,12 +15,16 @@ struct option_row {
     enum group group;
 };
 
-static enum group group_of(const char *status, double low, double high)
+/* Whether a gain is told from nothing: as the ranking says, or by its interval where it does not.
+ */
+static enum group group_of(const char *status, const cJSON *undecidable, double low, double high)
 {
     if (strcmp(status, "blocked") == 0)
         return BLOCKED;
     if (strcmp(status, "harmful") == 0)
         return HARMFUL;
+    if (cJSON_IsBool(undecidable))
+        return cJSON_IsTrue(undecidable) ? UNTOLD : WORTH;
     return low <= 0 && high >= 0 ? UNTOLD : WORTH;
 }
 
@@ -34,7 +38,7 @@ static struct option_row row_of(const cJSON *o)
     r.days = json_number(o, "effort_days");
     r.per_day = json_number(o, "gain_per_day");
     r.p_best = json_number(o, "p_best");
-    r.group = group_of(json_text(o, "status"), r.low, r.high);
+    r.group = group_of(json_text(o, "status"), json_member(o, "undecidable"), r.low, r.high);
     return r;
 }
 
