@@ -16,7 +16,7 @@
 
 enum { SHARED_MAX_BYTES = 1 << 16, SHARED_MAX_RANKS = 8 };
 
-static const char *const keys[] = {"nccl_lib", NULL};
+static const char *const keys[] = {"lib", NULL};
 
 #ifndef HAVE_CUDA
 enum status nccl_scout(struct backend_host *host, const char *library, struct err *err)
@@ -120,7 +120,7 @@ static int named(const char *name, const struct backend_host *host, struct backe
 const struct backend backend_nccl = {
     .id = "nccl",
     .summary = "NCCL's library with its variants, one process a rank",
-    .options_doc = "nccl_lib=PATH of libnccl.so.2",
+    .options_doc = "lib=PATH of libnccl.so.2",
     .scout = scout,
     .impl = impl,
     .named = named,

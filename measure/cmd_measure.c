@@ -14,7 +14,7 @@
 #include "measure/summary.h"
 #include "traces/command.h"
 
-enum { MAX_BACKENDS = 8, MAX_LIST = 64, LOAD_MS = 300 };
+enum { MAX_BACKENDS = 8, MAX_LIST = MAX_OPTIONS, LOAD_MS = 300 };
 
 /* Everything one run of the command holds. */
 struct run {
@@ -208,9 +208,22 @@ static enum status parse(struct run *r, struct err *err)
     o->sizes = r->sizes;
     o->methods = r->methods;
     o->impls = r->impls;
-    o->n_options = r->n_given;
-    o->options = r->given;
     return status;
+}
+
+/* The options for one backend: those without a backend's name in front, and its own. */
+static void choose_options(struct run *r, struct present *p)
+{
+    size_t len = strlen(p->backend->id);
+    for (int i = 0; i < r->n_given; i++) {
+        struct backend_option o = r->given[i];
+        if (strchr(o.key, '.') != NULL) {
+            if (strncmp(o.key, p->backend->id, len) != 0 || o.key[len] != '.')
+                continue;
+            o.key += len + 1;
+        }
+        p->options[p->n_options++] = o;
+    }
 }
 
 /* Which of the wanted backends are here. Of the default ones only the first must be. */
@@ -220,9 +233,10 @@ static enum status look(struct run *r, struct err *err)
         struct present *p = &r->present[r->n_present];
         memset(p, 0, sizeof *p);
         p->backend = r->wanted[i];
+        choose_options(r, p);
         struct err why = {STATUS_OK, ""};
         enum status status =
-            scout_backend(p->backend, r->n_given, r->given, (int)(r->timeout_s * 1e3),
+            scout_backend(p->backend, p->n_options, p->options, (int)(r->timeout_s * 1e3),
                           &r->interrupts, &p->host, &why);
         if (status == STATUS_OK) {
             r->n_present++;
@@ -486,7 +500,7 @@ static const struct command_option options[] = {
     {"blocks", "N", 0, "thread blocks, instead of a search"},
     {"threads", "N", 0, "threads a block, instead of a search"},
     {"no-probes", NULL, 0, "only allreduces"},
-    {"option", "KEY=VALUE", 1, "a setting of the backend: see below"},
+    {"option", "KEY=VALUE", 1, "a setting of the backend, or BACKEND.KEY=VALUE: see below"},
     {"label", "TEXT", 0, "what the records call this box"},
     {"seed", "N", 0, "of the random data and delays (default: random)"},
     {"timeout", "SECONDS", 0, "patience with one call before it is killed (default: 60)"},
@@ -500,16 +514,17 @@ const struct command cmd_measure = {
     .synopsis = "[--backend B] [--plan P] [--ranks LIST] [--sizes LIST] [--impl NAME] [--resume] "
                 "[-o FILE]",
     .summary = "runs a measuring campaign on this machine and journals a trace",
-    .details = "Every result is verified before it is timed, variants take turns (A B B A), and "
-               "what hangs\n"
-               "or crashes is recorded and left behind. -o FILE is written line by line as results "
-               "come, so\n"
-               "it is a valid trace at any moment, also after kill -9; --resume goes on with it. "
-               "Without -o\n"
-               "the trace goes to standard output; with it a comparison does.\n"
-               "\n"
-               "Settings of the synthetic backend (--option): alpha_us=10, beta_us_per_byte=1e-4,\n"
-               "noise=0.02, seed=N, sleep_ms=N, fault=KIND@BYTES|open.",
+    .details =
+        "Every result is verified before it is timed, variants take turns (A B B A), and "
+        "what hangs\n"
+        "or crashes is recorded and left behind. -o FILE is written line by line as results "
+        "come, so\n"
+        "it is a valid trace at any moment, also after kill -9; --resume goes on with it. "
+        "Without -o\n"
+        "the trace goes to standard output; with it a comparison does.\n"
+        "\n"
+        "Settings (--option): nccl.lib=/PATH/libnccl.so.2; of the synthetic backend alpha_us=10,\n"
+        "beta_us_per_byte=1e-4, noise=0.02, seed=N, sleep_ms=N, fault=KIND@BYTES|open.",
     .max_args = 0,
     .options = options,
     .flags = COMMAND_OUTPUT_PATH,

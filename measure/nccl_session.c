@@ -156,7 +156,7 @@ enum outcome nccl_open(void **session, const struct variant *v, struct err *err)
         err_set(err, STATUS_UNSUPPORTED, "%s", why);
         return OUTCOME_UNSUPPORTED;
     }
-    const char *library = backend_option(v->n_options, v->options, "nccl_lib");
+    const char *library = backend_option(v->n_options, v->options, "lib");
     snprintf(s->library, sizeof s->library, "%s", library == NULL ? "" : library);
     for (int r = 0; r < v->ranks; r++) {
         s->ranks_on_gpu += v->gpu[r] == v->gpu[0];

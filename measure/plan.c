@@ -103,8 +103,8 @@ static int add_variant(struct plan *plan, const struct plan_options *o, const st
     pv->v.blocks = o->blocks;
     pv->v.threads = o->threads;
     pv->v.seed = o->seed + (uint64_t)plan->n_variants;
-    pv->v.n_options = o->n_options;
-    pv->v.options = o->options;
+    pv->v.n_options = p->n_options;
+    pv->v.options = p->options;
     snprintf(pv->v.impl, sizeof pv->v.impl, "%s", impl->name);
     snprintf(pv->label, sizeof pv->label, "%s", o->label != NULL ? o->label : p->host.label);
     int gpus = p->host.n_gpus;

@@ -11,7 +11,7 @@
 #include "measure/probe.h"
 #include "model/record.h"
 
-enum { GROUP = 4 };
+enum { GROUP = 4, MAX_OPTIONS = 64 };
 
 /* A kind of plan: a row of the table in plan.c. */
 struct plan_kind {
@@ -43,8 +43,6 @@ struct plan_options {
     int no_probes;
     const char *label; /* NULL: the backend's */
     uint64_t seed;
-    int n_options;
-    const struct backend_option *options;
 };
 
 struct planned_variant {
@@ -84,6 +82,8 @@ struct plan {
 struct present {
     const struct backend *backend;
     struct backend_host host;
+    int n_options; /* those of --option that are for it; the keys and values are borrowed */
+    struct backend_option options[MAX_OPTIONS];
 };
 
 /* Fills the plan. STATUS_UNSUPPORTED where nothing is left to measure: the message says what does

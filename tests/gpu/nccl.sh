@@ -5,7 +5,7 @@ set -u
 updraft=${UPDRAFT:-build/updraft}
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 for ranks in 2 8; do
-    "$updraft" measure --backend nccl ${1:+--option nccl_lib=$1} --impl nccl/auto --impl nccl/ring/ll --ranks $ranks \
+    "$updraft" measure --backend nccl ${1:+--option nccl.lib=$1} --impl nccl/auto --impl nccl/ring/ll --ranks $ranks \
         --sizes 8,1000,43008,64K --iterations 5 --method back_to_back --timeout 120 -o "$dir/$ranks.jsonl"
     code=$?
     [ $code = 5 ] && exit 77
