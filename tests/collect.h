@@ -45,7 +45,7 @@ static void collect_bytes(struct collect *c, const struct importer *importer, co
 {
     struct source in;
     memset(c, 0, sizeof *c);
-    c->sink = (struct import_sink){collect_record, collect_reject, collect_warn};
+    c->sink = (struct import_sink){collect_record, collect_reject, collect_warn, NULL};
     c->status = source_open_memory(&in, name, bytes, len, &c->err);
     if (c->status == STATUS_OK)
         c->status = import_source(&c->im, &in, importer, NULL, &c->sink, &c->err);

@@ -71,9 +71,23 @@ static void take_warn(struct import_sink *sink, int64_t line, const char *text)
 }
 
 /* Imports one file; its summary is appended to `files` (NULL: none is wanted). */
+/* Whether another argument is a file of the same name in another folder: labels then need the
+ * folder, or the files' curves would be taken for one. */
+static int name_is_shared(const struct invocation *inv, const char *path)
+{
+    char mine[128], other[128];
+    import_label(mine, sizeof mine, path, 0);
+    for (int i = 0; i < inv->n_args; i++) {
+        import_label(other, sizeof other, inv->args[i], 0);
+        if (strcmp(mine, other) == 0 && strcmp(path, inv->args[i]) != 0)
+            return 1;
+    }
+    return 0;
+}
+
 static enum status import_one(const char *path, const struct importer *importer,
-                              const struct columns *columns, struct output *o, cJSON *files,
-                              struct err *err)
+                              const struct columns *columns, int with_folder, struct output *o,
+                              cJSON *files, struct err *err)
 {
     struct import im;
     cJSON *object = NULL;
@@ -83,6 +97,9 @@ static enum status import_one(const char *path, const struct importer *importer,
         o->warnings = cJSON_CreateArray();
     }
     o->path = strcmp(path, "-") == 0 ? "standard input" : path;
+    char label[128];
+    import_label(label, sizeof label, o->path, with_folder);
+    o->sink.label = label;
     o->said = o->unsaid = 0;
     enum status status = import_file(&im, path, importer, columns, &o->sink, err);
     if (o->failed)
@@ -171,7 +188,7 @@ static enum status run(struct invocation *inv, struct err *err)
     warn_of_copies(inv);
     struct trace_writer writer;
     trace_writer_init(&writer, inv->out);
-    struct output o = {.sink = {take_record, take_reject, take_warn}, .log = inv->log};
+    struct output o = {.sink = {take_record, take_reject, take_warn, NULL}, .log = inv->log};
     cJSON *document = NULL, *files = NULL;
     if (inv->json) {
         document = cJSON_CreateObject();
@@ -183,7 +200,8 @@ static enum status run(struct invocation *inv, struct err *err)
     int bad = 0;
     for (int i = 0; i < inv->n_args; i++) {
         struct err one = {STATUS_OK, ""};
-        enum status s = import_one(inv->args[i], importer, columns, &o, files, &one);
+        enum status s = import_one(inv->args[i], importer, columns,
+                                   name_is_shared(inv, inv->args[i]), &o, files, &one);
         if (s == STATUS_OK)
             continue;
         bad++;
@@ -207,6 +225,13 @@ static enum status run(struct invocation *inv, struct err *err)
     return status;
 }
 
+static void list_formats(FILE *out)
+{
+    fprintf(out, "\nformats:\n");
+    for (int i = 0; importers[i] != NULL; i++)
+        fprintf(out, "  %-24s %s\n", importers[i]->name, importers[i]->summary);
+}
+
 static const struct command_option options[] = {
     {"columns", "FILE", 0, "a column map for CSV tables, in front of the one that ships"},
     {"format", "F", 0, "the files' format; otherwise it is recognised from content"},
@@ -220,7 +245,8 @@ const struct command cmd_import = {
     .details =
         "Writes a trace (JSON Lines) to standard output or -o FILE; with --json a summary of the\n"
         "files instead. - is standard input. What cannot be believed is rejected by line, with\n"
-        "the reason, and the rest is kept; a file without any measurement is an error.\n",
+        "the reason, and the rest is kept; a file without any measurement is an error.",
+    .more_help = list_formats,
     .min_args = 1,
     .max_args = -1,
     .options = options,

@@ -235,6 +235,8 @@ void command_help(FILE *out, const struct command *command)
     fprintf(out, "\noptions:\n");
     help_options(out, command->options);
     help_options(out, common);
+    if (command->more_help != NULL)
+        command->more_help(out);
 }
 
 void commands_help(FILE *out)

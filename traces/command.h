@@ -43,6 +43,7 @@ struct command {
     const char *synopsis;                 /* "TRACE... [--form F]" */
     const char *summary;                  /* one line, no full stop */
     const char *details;                  /* paragraphs for `help COMMAND`; may be NULL */
+    void (*more_help)(FILE *out);         /* what a table of the command's says; may be NULL */
     int min_args, max_args;               /* positional; max -1: any number */
     const struct command_option *options; /* ends with {0}; --json, -o and --help are everyone's */
     unsigned flags;

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "traces/trace.h"
+
 #define IMPORTER(id) extern const struct importer import_##id;
 #include "traces/importers.def"
 #undef IMPORTER
@@ -37,31 +39,44 @@ static const struct importer *recognise(const char *bytes, size_t len)
     return best;
 }
 
-static void label_of(char *label, size_t cap, const char *path)
+void import_label(char *label, size_t cap, const char *path, int with_folder)
 {
     const char *base = strrchr(path, '/');
     base = base != NULL ? base + 1 : path;
     const char *dot = strrchr(base, '.');
-    size_t n = dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
-    if (n >= cap)
-        n = cap - 1;
-    memcpy(label, base, n);
-    label[n] = '\0';
+    const char *end = dot != NULL && dot != base ? dot : base + strlen(base);
+    if (with_folder && base > path + 1) {
+        base--;
+        while (base > path && base[-1] != '/')
+            base--;
+    }
+    snprintf(label, cap, "%.*s", (int)(end - base), base);
 }
 
 enum status import_source(struct import *im, struct source *in, const struct importer *importer,
                           const struct columns *columns, struct import_sink *sink, struct err *err)
 {
     *im = (struct import){.in = in, .path = in->name, .sink = sink, .columns = columns};
-    label_of(im->label, sizeof im->label, in->name);
+    if (sink->label != NULL)
+        snprintf(im->label, sizeof im->label, "%s", sink->label);
+    else
+        import_label(im->label, sizeof im->label, in->name, 0);
     const char *bytes;
     size_t len = source_peek(in, &bytes);
     im->importer = importer != NULL ? importer : recognise(bytes, len);
     if (im->importer == NULL) {
-        int binary = len > 0 && memchr(bytes, '\0', len) != NULL;
+        const char *what = "no format that import knows";
+        if (len > 1 && memcmp(bytes, "\x1f\x8b", 2) == 0)
+            return err_set(err, STATUS_INPUT,
+                           "%s: gzip data: unpack it first (zcat FILE | updraft import -)",
+                           im->path);
+        if (trace_sniff(bytes, len))
+            return err_set(err, STATUS_INPUT,
+                           "%s: is a trace already: every command takes it as it is", im->path);
+        if (len > 0 && memchr(bytes, '\0', len) != NULL)
+            what = "binary data of no known format";
         return err_set(err, STATUS_INPUT, "%s: %s (updraft help import lists the formats)",
-                       im->path,
-                       binary ? "binary data of no known format" : "no format that import knows");
+                       im->path, what);
     }
     enum status status = im->importer->parse(im, err);
     if (status == STATUS_OK)

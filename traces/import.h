@@ -25,7 +25,11 @@ struct import_sink {
      */
     void (*reject)(struct import_sink *sink, int64_t line, const char *reason);
     void (*warn)(struct import_sink *sink, int64_t line, const char *text);
+    const char *label; /* begins the records' labels; NULL: the file's name */
 };
+
+/* A label from a path: its name without suffix, and the folder before it where asked for. */
+void import_label(char *label, size_t cap, const char *path, int with_folder);
 
 struct columns; /* traces/columns.h: what the columns of CSV tables mean */
 

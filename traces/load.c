@@ -1,5 +1,7 @@
 #include "traces/load.h"
 
+#include <string.h>
+
 #include "traces/import.h"
 
 struct load_sink {
@@ -63,6 +65,19 @@ static enum status load_trace(struct trace *t, struct source *in, FILE *log, str
     return status;
 }
 
+/* Whether records of another file have this one's label: a name in another folder. */
+static int label_is_taken(const struct trace *t, const char *path)
+{
+    char label[128];
+    import_label(label, sizeof label, path, 0);
+    size_t n = strlen(label);
+    for (size_t i = 0; i < t->records.n; i++)
+        if (strncmp(t->records.v[i].label, label, n) == 0 &&
+            strcmp(t->records.v[i].origin, path) != 0)
+            return 1;
+    return 0;
+}
+
 enum status trace_load(struct trace *t, const char *path, FILE *log, struct err *err)
 {
     struct source in;
@@ -74,7 +89,10 @@ enum status trace_load(struct trace *t, const char *path, FILE *log, struct err 
     if (trace_sniff(bytes, len)) {
         status = load_trace(t, &in, log, err);
     } else {
-        struct load_sink ls = {{take, reject, warn}, t, log, in.name, 0, 0, 0};
+        struct load_sink ls = {{take, reject, warn, NULL}, t, log, in.name, 0, 0, 0};
+        char label[128];
+        import_label(label, sizeof label, in.name, label_is_taken(t, in.name));
+        ls.sink.label = label;
         struct import im;
         status = import_source(&im, &in, NULL, NULL, &ls.sink, err);
         if (ls.out_of_memory)

@@ -293,7 +293,7 @@ static int same_key(const struct record *a, const struct record *b, int k)
 
 /* One line being written. Longer than any record can be: texts are at most escaped sixfold. */
 struct line {
-    char text[8192];
+    char text[16384];
     size_t n;
 };
 

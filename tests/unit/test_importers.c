@@ -83,7 +83,7 @@ static void a_sink_can_stop(void **state)
         "size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
         "1048576 262144 float sum -1 100.0 10.49 18.35 0 101.0 10.38 18.17 0\n"
         "1048576 262144 float sum -1 100.0 10.49 18.35 0 101.0 10.38 18.17 0\n";
-    struct collect c = {.sink = {collect_record, collect_reject, collect_warn}};
+    struct collect c = {.sink = {collect_record, collect_reject, collect_warn, NULL}};
     struct source in;
     struct err err = {STATUS_OK, ""};
     struct import im;
