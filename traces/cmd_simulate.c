@@ -4,6 +4,7 @@
 #include "model/parallel.h"
 #include "traces/outcome_io.h"
 #include "traces/scenario_io.h"
+#include "traces/serve_io.h"
 
 static void warn(void *ctx, const char *name, const char *text)
 {
@@ -86,10 +87,20 @@ static enum status run(struct invocation *inv, struct err *err)
     if (status != STATUS_OK)
         return status;
     status = simulate(&f.s, (uint64_t)seed, (int)draws, (int)threads, &sim, err);
-    if (status == STATUS_OK && inv->json)
-        status = print_json(inv->out, simulation_json(&f.s, &sim), err);
-    else if (status == STATUS_OK)
+    struct serve_report served;
+    int serve = serve_wanted(inv);
+    if (status == STATUS_OK && serve)
+        status = serve_from_options(inv, &f.s, (uint64_t)seed, &served, err);
+    if (status == STATUS_OK && inv->json) {
+        cJSON *root = simulation_json(&f.s, &sim);
+        if (serve)
+            cJSON_AddItemToObject(root, "serve", serve_json(&served));
+        status = print_json(inv->out, root, err);
+    } else if (status == STATUS_OK) {
         print_text(inv->out, &f.s, &sim);
+        if (serve)
+            serve_print(inv->out, &served);
+    }
     scenario_file_release(&f);
     return status;
 }
@@ -100,16 +111,22 @@ static const struct command_option options[] = {
     {"draws", "N", 0, "worlds drawn for the intervals (2000)"},
     {"seed", "N", 0, "seed of the draws (1)"},
     {"threads", "N", 0, "threads (all processors); the result does not depend on it"},
-    {0},
+    SERVE_OPTIONS{0},
 };
 
 const struct command cmd_simulate = {
     .name = "simulate",
-    .synopsis = "SCENARIO [--set KEY=VALUE]... [--costs FILE]... [--draws N] [--seed N]",
+    .synopsis = "SCENARIO [--set KEY=VALUE]... [--costs FILE]... [--draws N] [--seed N]\n"
+                "         [--serve N [--concurrency C | --rate R | --arrivals FILE] [--prompt-tokens P] "
+                "[--output-tokens O]]",
     .summary = "throughput of the baseline and of speculation, with the cycle's breakdown",
     .details =
         "An edit by --set asks what would be if it were so: the compute that was derived from\n"
-        "the measured baseline stays. updraft scenario --keys lists the keys.",
+        "the measured baseline stays. updraft scenario --keys lists the keys.\n"
+        "\n"
+        "--serve simulates requests one by one, by a closed loop of users (the batch), a random\n"
+        "rate or recorded arrivals: time to first token, time per token and their tails, with\n"
+        "and without speculation. serve.prefill_tokens_per_s says how fast prompts go.\n",
     .min_args = 1,
     .max_args = 1,
     .options = options,
