@@ -116,9 +116,8 @@ static const struct command_option options[] = {
 
 const struct command cmd_simulate = {
     .name = "simulate",
-    .synopsis = "SCENARIO [--set KEY=VALUE]... [--costs FILE]... [--draws N] [--seed N]\n"
-                "         [--serve N [--concurrency C | --rate R | --arrivals FILE] [--prompt-tokens P] "
-                "[--output-tokens O]]",
+    .synopsis =
+        "SCENARIO [--set KEY=VALUE]... [--costs FILE]... [--draws N] [--seed N] [--serve N]",
     .summary = "throughput of the baseline and of speculation, with the cycle's breakdown",
     .details =
         "An edit by --set asks what would be if it were so: the compute that was derived from\n"
@@ -126,7 +125,7 @@ const struct command cmd_simulate = {
         "\n"
         "--serve simulates requests one by one, by a closed loop of users (the batch), a random\n"
         "rate or recorded arrivals: time to first token, time per token and their tails, with\n"
-        "and without speculation. serve.prefill_tokens_per_s says how fast prompts go.\n",
+        "and without speculation. serve.prefill_tokens_per_s says how fast prompts go.",
     .min_args = 1,
     .max_args = 1,
     .options = options,
