@@ -31,6 +31,7 @@ static const struct {
     unsigned terms;
 } reach[] = {
     {"allreduce.insitu", TERM_ALL},
+    {"allreduce.box_scale", TERM_ALL},
     {"allreduce.", TERM_WIRE},
     {"logits.dtype_bytes", TERM_ALL},
     {"logits.", TERM_WIRE},

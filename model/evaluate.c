@@ -8,7 +8,8 @@
 /* The collectives' state: today's, or an edited one. Both are priced by the same code. */
 struct wire {
     const struct scenario_costs *cost, *gather;
-    double bytes_scale, cutoff_bytes, latency_us, latency_scale, extra_us, skew_us, insitu;
+    double bytes_scale, cutoff_bytes, latency_us, latency_scale, extra_us, skew_us, insitu,
+        box_scale;
     double logits_latency_us;
     int ranks, all_gather, argmax;
 };
@@ -25,6 +26,7 @@ static struct wire wire_now(const struct scenario *s)
         .extra_us = s->allreduce.extra_us.value,
         .skew_us = s->allreduce.skew_us.value,
         .insitu = s->allreduce.insitu.value,
+        .box_scale = s->allreduce.box_scale.value,
         .logits_latency_us = s->logits.latency_us.set ? s->logits.latency_us.value : (double)NAN,
         .ranks = s->ranks,
         .all_gather = s->logits.all_gather,
@@ -45,6 +47,7 @@ static struct wire wire_reference(const struct scenario *s)
         .extra_us = r->extra_us,
         .skew_us = r->skew_us,
         .insitu = s->allreduce.insitu.value,
+        .box_scale = s->allreduce.box_scale.value,
         .logits_latency_us = r->logits_latency_us,
         .ranks = r->ranks,
         .all_gather = r->all_gather,
@@ -58,6 +61,12 @@ static void note_source(const struct cost *c, double bytes, unsigned *flags)
         *flags |= OUTCOME_COST_SYNTHESIZED;
     else if (bytes < c->min_bytes || bytes > c->max_bytes)
         *flags |= OUTCOME_COST_EXTRAPOLATED;
+}
+
+/* A cost as a server on this box pays it. */
+static double cost_us(const struct wire *w, const struct cost *c, double bytes, double factor)
+{
+    return cost_latency_us(c, bytes) * factor * w->insitu * w->box_scale;
 }
 
 /* What the cost model says of one allreduce of `bytes` per rank. A latency given outright replaces
@@ -78,7 +87,7 @@ static double wire_raw_us(const struct wire *w, double bytes, unsigned *flags)
         if (c == NULL)
             return 0;
         note_source(c, bytes, flags);
-        us = cost_latency_us(c, bytes) * factor * w->insitu;
+        us = cost_us(w, c, bytes, factor);
     }
     return us;
 }
@@ -116,14 +125,14 @@ static double wire_gather_us(const struct wire *w, double bytes, unsigned *flags
     const struct scenario_costs *g = w->gather;
     if (g->gather != NULL) {
         note_source(g->gather, bytes, flags);
-        return cost_latency_us(g->gather, bytes) * g->gather_factor * w->insitu;
+        return cost_us(w, g->gather, bytes, g->gather_factor);
     }
     const struct cost *c = g->large != NULL ? g->large : g->small;
     if (c == NULL)
         return 0;
     double factor = g->large != NULL ? g->large_factor : g->small_factor;
     *flags |= OUTCOME_GATHER_DERIVED;
-    return 0.5 * cost_latency_us(c, bytes) * factor * w->insitu;
+    return 0.5 * cost_us(w, c, bytes, factor);
 }
 
 double evaluate_allreduce_us(const struct scenario *s, double bytes)

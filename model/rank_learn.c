@@ -56,6 +56,7 @@ static const struct {
 } told[] = {
     {"allreduce.latency_us", LEARN_allreduce},
     {"allreduce.latency_scale", LEARN_allreduce},
+    {"allreduce.box_scale", LEARN_allreduce},
     {"allreduce.insitu", LEARN_profile},
     {"allreduce.skew_us", LEARN_profile},
     {"draft.pass_us", LEARN_profile},

@@ -53,7 +53,7 @@ void scenario_init(struct scenario *s)
     s->draft.accept_decay = (struct qty){.value = 0.95, .low = 0.91, .high = 0.99, .assumed = 1};
     s->allreduce.count = -1;
     s->allreduce.bytes_scale = 1;
-    s->allreduce.latency_scale = exact(1);
+    s->allreduce.latency_scale = s->allreduce.box_scale = exact(1);
     /* The spread of served over predicted savings in public step-by-step reports. */
     s->allreduce.insitu = (struct qty){.value = 1, .low = 0.65, .high = 1.74, .assumed = 1};
     s->logits.all_gather = 1;

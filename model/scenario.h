@@ -53,7 +53,7 @@ struct scenario {
     struct {
         int count; /* -1: counted from the model's shape */
         double cutoff_bytes, bytes_scale;
-        struct qty latency_us, latency_scale, extra_us, skew_us, insitu;
+        struct qty latency_us, latency_scale, box_scale, extra_us, skew_us, insitu;
         char impl[SCENARIO_TEXT], large_impl[SCENARIO_TEXT];
     } allreduce;
     struct {

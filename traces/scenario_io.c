@@ -373,6 +373,9 @@ enum status scenario_file_edit(struct scenario_file *f, const char *const *edits
         path[eq - edits[i]] = '\0';
         enum status status = scenario_set(&f->s, path, eq + 1, err);
         const struct scenario_key *key = scenario_key_find(path);
+        /* What was measured with speculation was measured in today's state. */
+        if (status == STATUS_OK && key->what_if)
+            f->s.measured.speculative_tokens_per_s.set = 0;
         if (status == STATUS_OK && !key->what_if) {
             restated = 1;
             status = scenario_set(&f->today, path, eq + 1, err);
