@@ -12,8 +12,9 @@ void maxmin_solve(struct maxmin *m)
             m->active[m->resource[u]] += m->weight[u];
     }
     int left = m->n_flows;
-    while (left > 0) {
-        double level = INFINITY;
+    double level = 0;
+    for (int found = 0; left > 0 && (m->levels == 0 || found < m->levels); found++) {
+        level = INFINITY;
         for (int r = 0; r < m->n_resources; r++)
             if (m->active[r] > 1e-12) {
                 double share = (m->capacity[r] - m->load[r]) / m->active[r];
@@ -51,7 +52,7 @@ void maxmin_solve(struct maxmin *m)
     }
     for (int i = 0; i < m->n_flows; i++)
         if (m->rate[i] < 0) {
-            m->rate[i] = 0;
-            m->binding[i] = m->resource[m->start[i]];
+            m->rate[i] = level;
+            m->binding[i] = -1;
         }
 }

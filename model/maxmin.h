@@ -9,6 +9,7 @@
 
 struct maxmin {
     int n_flows, n_resources;
+    int levels; /* stop when so many levels are found, slowest first; 0: find all */
     /* Flow i uses resource[start[i]] .. resource[start[i + 1] - 1], with the weights beside them
      * (> 0). Every flow uses at least one. */
     const int *start, *resource;
@@ -16,8 +17,9 @@ struct maxmin {
     const double *capacity; /* of each resource, > 0 */
     double *load;           /* scratch, n_resources */
     double *active;         /* scratch, n_resources */
-    double *rate;           /* out: of each flow, in the unit of the capacities */
-    int *binding;           /* out: the resource that stopped each flow */
+    double
+        *rate; /* out: of each flow, in the unit of the capacities; not found: of the last level */
+    int *binding; /* out: the resource that stopped each flow; not found: -1 */
 };
 void maxmin_solve(struct maxmin *m);
 

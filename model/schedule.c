@@ -111,26 +111,23 @@ enum payload payload_find(const char *name, unsigned long len)
 
 double schedule_wire(const struct schedule *s, int in)
 {
-    double worst = 0;
-    for (int rank = 0; rank < s->ranks; rank++) {
-        double chunks = 0;
-        for (int r = 0; r < s->n_rounds; r++) {
-            const struct round *round = &s->rounds[r];
-            int shared_seen = 0;
-            for (int i = 0; i < round->n_flows; i++) {
-                const struct flow *f = &s->flows[round->first_flow + i];
-                if ((in ? f->dst : f->src) != rank)
+    long chunks[SCHEDULE_MAX_RANKS] = {0}, worst = 0;
+    int seen[SCHEDULE_MAX_RANKS] = {0}; /* the last round + 1 in which a shared copy was counted */
+    for (int r = 0; r < s->n_rounds; r++) {
+        const struct round *round = &s->rounds[r];
+        for (int i = 0; i < round->n_flows; i++) {
+            const struct flow *f = &s->flows[round->first_flow + i];
+            int rank = in ? f->dst : f->src;
+            /* One copy on the shared side: out of a multicast's source, into a reduction's end. */
+            if (f->kind == (in ? FLOW_REDUCE : FLOW_MULTICAST)) {
+                if (seen[rank] == r + 1)
                     continue;
-                /* One copy on the shared side: out of a multicast's source, into a reduction's end.
-                 */
-                int shared = f->kind == (in ? FLOW_REDUCE : FLOW_MULTICAST);
-                if (!shared || !shared_seen)
-                    chunks += f->count;
-                shared_seen |= shared;
+                seen[rank] = r + 1;
             }
+            chunks[rank] += f->count;
         }
-        double fraction = chunks / s->n_chunks;
-        worst = fraction > worst ? fraction : worst;
     }
-    return worst;
+    for (int rank = 0; rank < s->ranks; rank++)
+        worst = chunks[rank] > worst ? chunks[rank] : worst;
+    return (double)worst / s->n_chunks;
 }

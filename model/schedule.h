@@ -8,6 +8,8 @@
 #ifndef UPDRAFT_MODEL_SCHEDULE_H
 #define UPDRAFT_MODEL_SCHEDULE_H
 
+enum { SCHEDULE_MAX_RANKS = 64 };
+
 enum flow_op { FLOW_ADD, FLOW_COPY };
 
 enum flow_kind {

@@ -83,7 +83,7 @@ static int make_legs(struct synth *s, const struct fabric *f, const struct synth
     double marks = payload_marks(impl->payload) / payload_factor(impl->payload);
     double loads = f->param[FABRIC_local_store_gb_per_s].value /
                    f->param[FABRIC_local_load_gb_per_s].value; /* a load counts so many stores */
-    int sends[FABRIC_MAX_GPUS] = {0}, receives[FABRIC_MAX_GPUS] = {0};
+    int sends[FABRIC_MAX_GPUS] = {0}, receives[FABRIC_MAX_GPUS] = {0}, last[FABRIC_MAX_GPUS] = {0};
     if (reserve_legs(s, 2 * round->n_flows) != 0)
         return -1;
     s->n_legs = 0;
@@ -95,11 +95,11 @@ static int make_legs(struct synth *s, const struct fabric *f, const struct synth
         int load = w->kind == FLOW_READ || w->kind == FLOW_REDUCE;
         double size = w->count * unit;
         if (host) {
-            int at = f->n_gpus + f->socket_of[from], stored = 0;
-            for (int j = i - 1; j >= 0 && !stored; j--)
-                stored = flows[j].src == w->src && flows[j].first == w->first;
-            if (!stored)
+            /* Several readers of the same chunks follow each other in every schedule. */
+            int at = f->n_gpus + f->socket_of[from];
+            if (last[w->src] != w->first + 1)
                 add_leg(s, from, at, LEG_HOST_STORE, size * (1 + marks));
+            last[w->src] = w->first + 1;
             add_leg(s, at, to, LEG_HOST_LOAD, size);
             continue;
         }
@@ -241,16 +241,17 @@ static int solve(struct synth *s, const struct fabric *f, struct synth_plan *pla
     s->start[s->n_legs] = s->n_uses;
     apply_fanout(s, f);
     apply_collapse(s, f, n_slots);
-    struct maxmin m = {s->n_legs,   n_slots, s->start,  s->use,  s->weight,
-                       s->capacity, s->load, s->active, s->rate, s->binding};
+    struct maxmin m = {s->n_legs,   n_slots, 1,         s->start, s->use,    s->weight,
+                       s->capacity, s->load, s->active, s->rate,  s->binding};
     maxmin_solve(&m);
+    /* Rates are completions, so the slowest are those of the first level. */
     double worst = 0;
     int bound = -1;
-    for (int i = 0; i < s->n_legs; i++) {
-        double us = 1 / (s->rate[i] * 1e3);
-        if (us > worst)
-            worst = us, bound = s->binding[i];
-    }
+    for (int i = 0; i < s->n_legs && bound < 0; i++)
+        if (s->binding[i] >= 0) {
+            bound = s->binding[i];
+            worst = 1 / (s->rate[i] * 1e3);
+        }
     if (bound >= 0) {
         plan->us_per_byte[s->param[bound]] += worst * times;
         int nvlink = s->param[bound] == (int)FABRIC_nvlink_gb_per_s;
@@ -281,7 +282,7 @@ static void pay_hops(const struct fabric *f, int from, int to, double ways, stru
  * longest way; but round a ring nobody waits for all others, so there the mean way counts. */
 static void pay_latency(const struct synth *s, const struct fabric *f,
                         const struct synth_impl *impl, const struct round *round,
-                        const int *placement, struct synth_plan *plan)
+                        const int *placement, double times, struct synth_plan *plan)
 {
     int nccl = impl->family == SYNTH_NCCL;
     int shm = nccl && f->param[FABRIC_nccl_p2p].value < 0.5;
@@ -305,22 +306,23 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
     if (nccl) {
         static const enum fabric_param step[] = {FABRIC_nccl_ll_step_us, FABRIC_nccl_ll128_step_us,
                                                  FABRIC_nccl_simple_step_us};
-        plan->count[step[impl->proto]] += 1;
-        plan->count[FABRIC_nccl_shm_step_us] += shm;
-        plan->count[latency_of[medium][0]] += 1;
+        plan->count[step[impl->proto]] += times;
+        plan->count[FABRIC_nccl_shm_step_us] += shm * times;
+        plan->count[latency_of[medium][0]] += times;
         ways = 1;
     } else {
-        plan->count[latency_of[medium][0]] += 1;
-        plan->count[FABRIC_poll_us] += 1;
-        plan->count[medium ? FABRIC_peer_us : FABRIC_local_peer_us] += widest - 1;
+        plan->count[latency_of[medium][0]] += times;
+        plan->count[FABRIC_poll_us] += times;
+        plan->count[medium ? FABRIC_peer_us : FABRIC_local_peer_us] += (widest - 1) * times;
         ways = 1;
         if (round->sync != ROUND_INBAND)
-            plan->count[latency_of[medium][2]] += 1;
+            plan->count[latency_of[medium][2]] += times;
         if (round->sync == ROUND_BARRIER) {
-            plan->count[latency_of[medium][1]] += 1;
+            plan->count[latency_of[medium][1]] += times;
             ways += 2;
         }
     }
+    ways *= times;
     if (from >= 0 && s->schedule.neighbours)
         for (const struct flow *w = begin; w < end; w++)
             pay_hops(f,
@@ -328,7 +330,7 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
                      placement[w->dst], ways / round->n_flows, plan);
     else if (from >= 0)
         pay_hops(f, from, to, ways, plan);
-    plan->rounds++;
+    plan->rounds += (int)times;
 }
 
 /* Sum over rounds of what the busiest rank puts out in each; pipelined: over the whole schedule. */
@@ -370,13 +372,14 @@ enum status synth_plan(struct synth *s, const struct fabric *f, const struct syn
     int bad = 0;
     for (int r = 0; r < sched->n_rounds && !bad; r++) {
         const struct round *round = &sched->rounds[r];
-        pay_latency(s, f, impl, round, placement, plan);
-        if (sched->pipelined || round->same_as != r)
-            continue;
         double times = 0;
+        if (round->same_as != r)
+            continue;
         for (int q = r; q < sched->n_rounds; q++)
             times += sched->rounds[q].same_as == r;
-        bad = make_legs(s, f, impl, host, round, placement, unit) || solve(s, f, plan, times);
+        pay_latency(s, f, impl, round, placement, times, plan);
+        if (!sched->pipelined)
+            bad = make_legs(s, f, impl, host, round, placement, unit) || solve(s, f, plan, times);
     }
     if (sched->pipelined) {
         struct round all = {0, sched->n_flows, 0, ROUND_INBAND};

@@ -20,7 +20,7 @@ static void maxmin_rates(void **state)
     static const double weight[] = {1, 1, 1, 1, 2}, capacity[] = {10, 12};
     double load[2], active[2], rate[4];
     int binding[4];
-    struct maxmin m = {3, 2, start, resource, weight, capacity, load, active, rate, binding};
+    struct maxmin m = {3, 2, 0, start, resource, weight, capacity, load, active, rate, binding};
     maxmin_solve(&m);
     assert_near(rate[0], 5, 1e-12);
     assert_near(rate[1], 5, 1e-12);
@@ -32,6 +32,11 @@ static void maxmin_rates(void **state)
     assert_near(rate[0], 3, 1e-12);
     assert_near(rate[3], 3, 1e-12);
     assert_near(rate[1], 7, 1e-12);
+    m.levels = 1; /* the slowest only */
+    maxmin_solve(&m);
+    assert_near(rate[0], 3, 1e-12);
+    assert_int_equal(binding[0], 1);
+    assert_int_equal(binding[1], -1);
 }
 
 static struct fabric *preset(const char *id, int gpus)
