@@ -19,6 +19,7 @@ check model/forms.def FORM model/form_ .c
 check measure/backends.def BACKEND measure/backend_ .c
 check measure/probes.def PROBE measure/probe_ .c
 check measure/checks.def CHECK measure/check_ .c
+check kernels/kernels.def KERNEL kernels/allreduce_ .cu
 check plots/plots.def PLOT plots/plot_ .gp
 for id in $(rows commands.def COMMAND); do
     ls */cmd_$id.c >/dev/null 2>&1 || say "commands.def: row $id has no cmd_$id.c"
