@@ -130,6 +130,12 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libupdraft.a
 EMBED_OBJ := $(patsubst %,$(B)/model/%.o,err cost scenario acceptance draw evaluate)
 $(B)/tests/unit/test_embed: $(B)/tests/unit/test_embed.o $(EMBED_OBJ)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm -lcmocka
+# Programs that need a GPU: checks (`make check-gpu`) and timings (`make bench-gpu`).
+GPU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard tests/gpu/*.c)))
+GPU_BIN := $(GPU_SRC:tests/gpu/%.c=$(B)/tests/gpu/%)
+$(B)/tests/gpu/%.o: private PKG_CPPFLAGS += -DHAVE_CUDA -isystem $(CUDA_HOME)/include
+$(B)/tests/gpu/%: $(B)/tests/gpu/%.o $(B)/libupdraft.a
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/libupdraft.a $(LIBS)
 # A fuzz target is linked with a main that replays its corpus, so any compiler runs it.
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/replay.o $(B)/libupdraft.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/tests/replay.o $(B)/libupdraft.a $(LIBS)
@@ -139,13 +145,17 @@ BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(B)/tests/bench/%)
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libupdraft.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(B)/libupdraft.a $(LIBS)
 
-.PHONY: check check-fast check-cli check-static deps demo bench backtest install clean help format coverage FORCE
+.PHONY: check check-fast check-gpu bench-gpu check-cli check-static deps demo bench backtest install clean help format coverage FORCE
 check: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## pass the tests (installs what is missing)
 	@B=$(B) tests/run all
 check-fast: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## the tests that take seconds
 	@B=$(B) tests/run fast
 demo: $(B)/updraft ## the main job on shipped recordings; pictures in build/demo
 	@B=$(B) docs/demo.sh
+check-gpu: $(B)/updraft $(GPU_BIN) ## check the kernels on this machine's GPUs (exit 77: none)
+	@$(if $(HAVE_CUDA),$(B)/tests/gpu/check_kernels $(CHECK_GPU),echo "this build has no CUDA"; exit 77)
+bench-gpu: $(GPU_BIN) ## time the kernels over their grids, and the probes
+	@$(if $(HAVE_CUDA),$(B)/tests/gpu/bench_kernels && $(B)/tests/gpu/bench_probes,echo "this build has no CUDA"; exit 77)
 golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
 	@B=$(B) REWRITE=1 tests/run cli
 bench: $(B)/updraft $(BENCH_BIN) ## report the speed of what should be fast
