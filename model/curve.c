@@ -53,9 +53,10 @@ static int default_want(const struct record *r)
     return r->size_bytes >= 0 && strcmp(record_what_key(r->what), "latency_us") == 0;
 }
 
+/* From a picosecond to eleven days: what lies outside is no latency, and its square no number. */
 static int has_point(const struct record *r)
 {
-    return record_usable(r) && r->size_bytes > 0 && r->value > 0 && isfinite(r->value);
+    return record_usable(r) && r->size_bytes > 0 && r->value >= 1e-6 && r->value <= 1e12;
 }
 
 /* The records of one size become one point. `logs` has room for n numbers. */

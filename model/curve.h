@@ -2,8 +2,8 @@
  *
  * Records with equal what, label, impl, ranks, dtype, method, placement and in_place form a curve.
  * Sizes that were measured repeatedly become one point: the median of their logarithms, with the
- * spread between them. Records that are not usable (record_usable), have no size or no positive
- * value never become points.
+ * spread between them. Records that are not usable (record_usable), have no size, or whose value
+ * is not between 1e-6 and 1e12, never become points.
  */
 #ifndef UPDRAFT_MODEL_CURVE_H
 #define UPDRAFT_MODEL_CURVE_H
