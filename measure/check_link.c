@@ -1,7 +1,7 @@
 /* PCIe links narrower or slower than GPU and slot could do. */
 #include "measure/check.h"
 
-static void check_gpu(const struct machine_gpu *g, struct findings *found)
+static void check_gpu(const struct machine_gpu *g, int under_load, struct findings *found)
 {
     int gen = pcie_generation(g->link_gts), most = pcie_generation(g->link_gts_max);
     if (g->link_width > 0 && g->link_width_max > 0 && g->link_width < g->link_width_max)
@@ -13,7 +13,11 @@ static void check_gpu(const struct machine_gpu *g, struct findings *found)
         find(found, LEVEL_NOTICE, g->pci,
              "set the slot's speed in the BIOS; a riser may not allow more",
              "the slot allows PCIe generation %d, the GPU could do %d", g->nvml.link_gen_max, most);
-    if (gen > 0 && most > 0 && gen < most)
+    if (gen > 0 && most > 0 && gen < most && under_load)
+        find(found, LEVEL_FAULT, g->pci,
+             "set the slot's speed in the BIOS; a riser or a dirty contact may hold it down",
+             "the link runs at PCIe generation %d under load, of %d", gen, most);
+    else if (gen > 0 && most > 0 && gen < most)
         find(
             found, LEVEL_NOTICE, g->pci,
             "an idle GPU slows its link down: look again under load (a trace's first line has it). "
@@ -25,7 +29,7 @@ static void run(const struct machine *m, struct findings *found)
 {
     int unknown = 0;
     for (int i = 0; i < m->n_gpus; i++) {
-        check_gpu(&m->gpu[i], found);
+        check_gpu(&m->gpu[i], m->under_load, found);
         unknown += m->gpu[i].link_width <= 0;
     }
     if (unknown > 0 && unknown == m->n_gpus)

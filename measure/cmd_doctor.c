@@ -3,28 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/busy.h"
 #include "measure/check.h"
 #include "measure/session.h"
 #include "traces/command.h"
 
 enum { SCOUT_MS = 60000 };
 
-/* Where this is a machine with GPUs of ours: peer access as data showed it, not as a flag says. */
-static void test_peers(struct machine *m)
+/* This machine, with its GPUs at work where the CUDA backend is there: links at their speed, and
+ * peer access as data showed it, not as a flag says. */
+static enum status read_here(struct machine *m, struct err *err)
 {
     const struct backend *cuda = backend_find("cuda");
     struct backend_host *host = calloc(1, sizeof *host);
-    struct err err;
-    if (host != NULL && cuda != NULL && m->n_gpus > 1 &&
-        scout_backend(cuda, 0, NULL, SCOUT_MS, NULL, host, &err) == STATUS_OK)
-        for (int a = 0; a < host->n_gpus && a < m->n_gpus; a++)
-            for (int b = 0; b < host->n_gpus && b < m->n_gpus; b++) {
-                m->p2p_write[a][b] = (signed char)host->peer_write[a][b];
-                m->p2p_read[a][b] = (signed char)host->peer_read[a][b];
-                if (!host->peer_write[a][b] || !host->peer_read[a][b])
-                    snprintf(m->p2p_why, sizeof m->p2p_why, "data did not arrive");
-            }
+    struct err none;
+    int here = host != NULL && cuda != NULL &&
+               scout_backend(cuda, 0, NULL, SCOUT_MS, NULL, host, &none) == STATUS_OK;
+    enum status status = machine_read_busy(m, here ? cuda : NULL, NULL, err);
+    for (int a = 0; here && a < host->n_gpus && a < m->n_gpus; a++)
+        for (int b = 0; b < host->n_gpus && b < m->n_gpus; b++) {
+            m->p2p_write[a][b] = (signed char)host->peer_write[a][b];
+            m->p2p_read[a][b] = (signed char)host->peer_read[a][b];
+            if (!host->peer_write[a][b] || !host->peer_read[a][b])
+                snprintf(m->p2p_why, sizeof m->p2p_why, "data did not arrive");
+        }
     free(host);
+    return status;
 }
 
 static void print_check(FILE *out, const struct check *c, const struct findings *found)
@@ -119,12 +123,9 @@ static enum status run(struct invocation *inv, struct err *err)
     struct machine *m = malloc(sizeof *m);
     if (m == NULL)
         return err_set(err, STATUS_FAILED, "out of memory");
-    enum status status = machine_read(m, root == NULL ? "" : root, err);
-    if (status == STATUS_OK) {
-        if (root == NULL)
-            test_peers(m);
+    enum status status = root == NULL ? read_here(m, err) : machine_read(m, root, err);
+    if (status == STATUS_OK)
         status = examine(inv, m, err);
-    }
     free(m);
     return status;
 }

@@ -8,13 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "measure/busy.h"
 #include "measure/campaign.h"
 #include "measure/machine.h"
 #include "measure/monitor.h"
 #include "measure/summary.h"
 #include "traces/command.h"
 
-enum { MAX_BACKENDS = 8, MAX_LIST = MAX_OPTIONS, LOAD_MS = 300 };
+enum { MAX_BACKENDS = 8, MAX_LIST = MAX_OPTIONS };
 
 /* Everything one run of the command holds. */
 struct run {
@@ -249,32 +250,14 @@ static enum status look(struct run *r, struct err *err)
     return STATUS_OK;
 }
 
-static void load_body(int fd, void *arg)
-{
-    const struct backend *b = arg;
-    struct err err;
-    (void)fd;
-    b->load(LOAD_MS, &err);
-}
-
-/* Reads the machine, with the GPUs busy where a backend can keep them so: idle links slow down. */
+/* Reads the machine, with the GPUs busy where a backend can keep them so. */
 static enum status read_machine(struct run *r, struct err *err)
 {
     const struct backend *loader = NULL;
-    struct worker w = {0};
     for (int i = 0; i < r->n_present; i++)
         if (r->present[i].backend->load != NULL)
             loader = r->present[i].backend;
-    if (loader != NULL) {
-        enum status status =
-            worker_start(&w, load_body, (void *)(uintptr_t)loader, &r->interrupts, err);
-        if (status != STATUS_OK)
-            return status;
-        char nothing;
-        worker_receive(&w, &nothing, 1, LOAD_MS + 2000, NULL, NULL); /* until it is over */
-        worker_stop(&w, 0, NULL, 0);
-    }
-    return machine_read(&r->machine, "", err);
+    return machine_read_busy(&r->machine, loader, &r->interrupts, err);
 }
 
 static cJSON *host_facts(const struct run *r)

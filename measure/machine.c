@@ -428,7 +428,8 @@ cJSON *machine_json(const struct machine *m)
     int ok = gpus != NULL;
     for (int i = 0; i < m->n_gpus && ok; i++)
         ok = gpu_json(gpus, &m->gpu[i]);
-    ok = ok && add_text(host, "driver", m->driver) && add_text(host, "cpu", m->cpu) &&
+    ok = ok && (!m->under_load || cJSON_AddBoolToObject(host, "links_under_load", 1) != NULL) &&
+         add_text(host, "driver", m->driver) && add_text(host, "cpu", m->cpu) &&
          add_number(host, "cores", m->cores) && add_number(host, "numa_nodes", m->numa_nodes) &&
          add_text(host, "kernel", m->kernel) && topology_json(host, m) && settings_json(host, m) &&
          (m->foreign_pids < 1 || add_number(host, "other_processes", m->foreign_pids));

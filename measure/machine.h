@@ -42,6 +42,7 @@ struct machine {
     int n_gpus;
     struct machine_gpu gpu[MAX_GPUS];
     int have_nvml;
+    int under_load; /* 1: read while the GPUs worked (machine_read_busy) */
     /* -1 unknown, 0 no, 1 yes: as the driver says; measure tests it with data. */
     signed char p2p_write[MAX_GPUS][MAX_GPUS], p2p_read[MAX_GPUS][MAX_GPUS];
     char p2p_why[64];                   /* the driver's reason where one is 0 */

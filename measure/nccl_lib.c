@@ -32,13 +32,13 @@ enum status nccl_lib_open(struct nccl_lib *lib, const char *path, struct err *er
     struct link_map *map = NULL;
     memset(lib, 0, sizeof *lib);
     if (path != NULL && path[0] != '/')
-        return err_set(err, STATUS_USAGE, "--option nccl_lib=%s: a path from / on was expected",
+        return err_set(err, STATUS_USAGE, "--option nccl.lib=%s: a path from / on was expected",
                        path);
     lib->handle = open_library(path);
     if (lib->handle == NULL)
         return err_set(err, STATUS_MISSING,
                        "backend nccl: %s was not found: install NCCL, or name it with --option "
-                       "nccl_lib=/PATH/libnccl.so.2",
+                       "nccl.lib=/PATH/libnccl.so.2",
                        path != NULL ? path : "libnccl.so.2");
     if (dlinfo(lib->handle, RTLD_DI_LINKMAP, &map) == 0 && map != NULL && map->l_name != NULL)
         snprintf(lib->path, sizeof lib->path, "%s", map->l_name);
