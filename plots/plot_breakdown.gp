@@ -13,13 +13,18 @@ if (!in_terminal) {
     set grid xtics linetype 1 linewidth 0.5 linecolor rgb '#E0E0E0'
     set border 1
     set multiplot layout 2, 1 title title . "\n" . subtitle noenhanced margins 0.15, 0.97, 0.115, 0.775 spacing 0, 0.19
+    x = 0.15
+    do for [p = 1:5] {
+        set label part_name[p] at screen x, screen 0.845 left textcolor rgb ink point pointtype 5 pointsize 1.5 linecolor rgb part_color[p] offset 1.2, 0
+        x = x + 0.055 + 0.0085 * strlen(part_name[p])
+    }
+    unset key
     do for [panel = 1:2] {
         set xrange [0 : x_max[panel]]
         set xlabel panel_name[panel] offset 0, 0.4
-        if (panel == 1) { set key at screen 0.5, screen 0.885 center top horizontal maxrows 1 reverse Left samplen 0.5 width 0.5 } else { unset key }
+        if (panel == 2) { unset label }
         plot for [p = 1:5] $parts using ($4 == p && $5 == panel ? $1 : NaN):3:1:2:($3-half):($3+half) with boxxyerror linecolor rgb part_color[p] notitle, \
-             for [p = 1:5] NaN with points pointtype 5 pointsize 1.6 linecolor rgb part_color[p] title part_name[p], \
-             $parts using ($5 == panel ? ($1 + $2) / 2 : NaN):3:6 with labels textcolor rgb 'black' font ',9' noenhanced notitle, \
+             $parts using ($5 == panel ? ($1 + $2) / 2 : NaN):3:6 with labels textcolor rgb 'black' font small_font noenhanced notitle, \
              $totals using ($1 == panel ? $3 : NaN):2:4:5 with xerrorbars pointtype -1 linewidth 1.5 linecolor rgb ink notitle, \
              $totals using ($1 == panel ? $5 : NaN):2:6 with labels left offset 0.8, 0 textcolor rgb ink noenhanced notitle
     }

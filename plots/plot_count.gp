@@ -7,7 +7,7 @@ set ylabel 'throughput [tokens/s]'
 set title title . "\n" . subtitle noenhanced
 baseline_name = sprintf('without speculation, today: %.4g tokens/s', baseline)
 if (!in_terminal) {
-    set key bottom left reverse Left samplen 2 spacing 1.15
+    set key bottom left opaque reverse Left samplen 2 spacing 1.15
     set arrow from today_count, graph 0 to today_count, today_y nohead dashtype '-' linewidth 1 linecolor rgb grey back
     set label today_text at today_count, today_high left offset -2, 1.0 textcolor rgb ink noenhanced
     plot $curve using 1:3:4 with filledcurves linecolor rgb blue fillstyle transparent solid 0.15 noborder title band_name, \

@@ -8,8 +8,6 @@
 #include "plots/series.h"
 #include "traces/fabric_io.h"
 
-enum { MAX_ARGS = 120 };
-
 struct contest {
     struct json_doc answer; /* of updraft crossover */
     struct fits fits;
@@ -21,20 +19,10 @@ struct contest {
 static enum status ask_crossover(const struct plot_request *request, struct json_doc *answer,
                                  struct err *err)
 {
-    static const char *const passed[] = {"impl", "ranks", "from", "to"};
-    char options[MAX_ARGS][16];
-    const char *args[MAX_ARGS + 1] = {request->input};
-    const struct invocation *inv = request->inv;
-    int n = 1;
-    for (int i = 0; i < inv->n_given; i++)
-        for (size_t p = 0; p < sizeof passed / sizeof passed[0]; p++)
-            if (strcmp(inv->given[i].name, passed[p]) == 0 && n + 2 < MAX_ARGS) {
-                snprintf(options[n], sizeof options[n], "--%s", passed[p]);
-                args[n] = options[n];
-                args[n + 1] = inv->given[i].value;
-                n += 2;
-            }
-    return ask_command("crossover", args, inv->log, answer, err);
+    static const char *const passed[] = {"--impl", "--ranks", "--from", "--to", NULL};
+    const char *args[ASK_MAX_ARGS];
+    ask_pass_options(args, request->input, request->inv, passed);
+    return ask_command("crossover", args, request->inv->log, answer, err);
 }
 
 /* The costs that the answer is about: synthesized from the fabric, or measured. */

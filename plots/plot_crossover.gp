@@ -19,7 +19,7 @@ dashed(us, measured) = measured == 1 && is_measured ? NaN : us
 if (!in_terminal) {
     set tmargin 7
     set key top left opaque reverse Left samplen 2 spacing 1.15
-    set label 'fastest:' at graph 0, first sqrt(strip_low * strip_high) right offset -0.6, 0 textcolor rgb ink font ',9'
+    set label 'fastest:' at graph 0, first sqrt(strip_low * strip_high) right offset -0.6, 0 textcolor rgb ink font small_font
     plot for [s = 1:n_series] $curve index s-1 using 1:(is_measured ? $3 : NaN):4 with filledcurves linecolor rgb series_color[s] fillstyle transparent solid 0.10 noborder notitle, \
          for [s = 1:n_series] $curve index s-1 using 1:(solid($2, $5)) with lines linewidth 2 linecolor rgb series_color[s] notitle, \
          for [s = 1:n_series] $curve index s-1 using 1:(dashed($2, $5)) with lines linewidth 2 dashtype (6, 3) linecolor rgb series_color[s] notitle, \
@@ -28,7 +28,7 @@ if (!in_terminal) {
          for [s = 1:n_series] $best using ($3 == s ? sqrt($1 * $2) : NaN):(sqrt(strip_low * strip_high)):1:2:(strip_low):(strip_high) with boxxyerror linecolor rgb series_color[s] notitle, \
          $crossings using 1:(y_min):(0):(y_max - y_min) with vectors nohead linewidth 1 dashtype '-' linecolor rgb ink notitle, \
          $crossings using 1:(strip_high * 1.2 * 1.25 ** $5):2:3 with xerrorbars pointtype -1 linewidth 1.5 linecolor rgb ink title (n_crossings > 0 ? 'where it changes, 95 %' : ''), \
-         for [r = 0:1] $crossings using ($5 == r ? $1 : NaN):(y_max):4 with labels center offset 0, 0.7 + r textcolor rgb ink font ',9' noenhanced notitle
+         for [r = 0:1] $crossings using ($5 == r ? $1 : NaN):(y_max):4 with labels center offset 0, 0.7 + r textcolor rgb ink font small_font noenhanced notitle
 } else {
     set key outside below Left reverse
     plot $crossings using 1:(y_min):(0):(y_max - y_min) with vectors nohead linetype 0 title (n_crossings > 0 ? 'crossover' : ''), \

@@ -11,10 +11,10 @@ set title title . "\n" . subtitle noenhanced
 baseline_name = sprintf('without speculation: %.4g tokens/s', baseline)
 if (!in_terminal) {
     set bmargin 5
-    set key bottom left reverse Left samplen 2 spacing 1.15
+    set key bottom left opaque reverse Left samplen 2 spacing 1.15
     set arrow from best_k, best_y to best_k, graph 0 nohead dashtype '-' linewidth 1 linecolor rgb grey back
     set label best_text at best_k, best_high center offset 0, 1.0 textcolor rgb ink noenhanced
-    set label today_text at today_k, today_low center offset 0, -1.0 textcolor rgb grey noenhanced font ',9'
+    set label today_text at today_k, today_low center offset 0, -1.0 textcolor rgb grey noenhanced font small_font
     plot $curve using 1:3:4 with filledcurves linecolor rgb blue fillstyle transparent solid 0.15 noborder title band_name, \
          baseline_low + 0 * x with filledcurves y1=baseline_high linecolor rgb grey fillstyle transparent solid 0.15 noborder notitle, \
          baseline + 0 * x with lines linewidth 2 dashtype (2, 4) linecolor rgb grey title baseline_name, \

@@ -23,15 +23,15 @@ if (!in_terminal) {
     do for [i = 1:n_tables] {
         y = n_tables + 1 - i
         set label name[i] at screen left, first y + 0.15 left noenhanced
-        set label detail[i] at screen left + 0.012, first y - 0.36 left textcolor rgb '#707070' noenhanced font ',8'
+        set label detail[i] at screen left + 0.012, first y - 0.36 left textcolor rgb '#707070' noenhanced font tiny_font
         set label median_text[i] at screen c1, first y + 0.15 left textcolor rgb who_color[1] noenhanced
         set label p90_text[i] at screen c2, first y + 0.15 left textcolor rgb who_color[1] noenhanced
         set label naive_text[i] at screen c3, first y + 0.15 left textcolor rgb '#9A6A00' noenhanced
         if (i < n_tables) { set arrow from screen left, first y - 0.55 to screen 0.99, first y - 0.55 nohead linewidth 0.5 linecolor rgb '#DCDCDC' back }
     }
-    set label 'median' at screen c1, graph 1 left offset 0, 0.6 textcolor rgb '#707070' font ',8'
-    set label '90 %' at screen c2, graph 1 left offset 0, 0.6 textcolor rgb '#707070' font ',8'
-    set label 'naive median' at screen c3, graph 1 left offset 0, 0.6 textcolor rgb '#707070' font ',8'
+    set label 'median' at screen c1, graph 1 left offset 0, 0.6 textcolor rgb '#707070' font tiny_font
+    set label '90 %' at screen c2, graph 1 left offset 0, 0.6 textcolor rgb '#707070' font tiny_font
+    set label 'naive median' at screen c3, graph 1 left offset 0, 0.6 textcolor rgb '#707070' font tiny_font
     x = chart
     do for [w = 1:2] {
         set label who_name[w] at screen x, screen 0.03 left textcolor rgb ink point pointtype 7 pointsize 0.9 linecolor rgb who_color[w] offset 1, 0

@@ -18,17 +18,17 @@ if (!in_terminal) {
     set key at graph 0.5, graph -0.02 center top horizontal maxrows 2 reverse Left samplen 1.5 width 1
     set bmargin 6.5
     set style textbox opaque noborder fillcolor rgb 'white' margins 0.4, 0.4
-    set label capacities at graph 0.5, graph -0.155 center textcolor rgb '#707070' font ',9' noenhanced
-    set label 'numbers: bytes over the link in its busier direction, in units of the message n' at graph 0.5, graph -0.2 center textcolor rgb '#707070' font ',9'
+    set label capacities at graph 0.5, graph -0.155 center textcolor rgb '#707070' font small_font noenhanced
+    set label 'numbers: bytes over the link in its busier direction, in units of the message n' at graph 0.5, graph -0.2 center textcolor rgb '#707070' font small_font
     plot for [h = 1:4] $links using ($5 == h ? $1 : NaN):2:($3 - $1):($4 - $2) with vectors nohead linewidth heat_width[h] linecolor rgb heat_color[h] notitle, \
          for [h = 1:4] NaN with lines linewidth heat_width[h] linecolor rgb heat_color[h] title heat_name[h], \
-         $links using ($5 > 1 ? (1 - at($2, $4)) * $1 + at($2, $4) * $3 : NaN):((1 - at($2, $4)) * $2 + at($2, $4) * $4):6 with labels textcolor rgb 'black' font ',9' boxed noenhanced notitle, \
+         $links using ($5 > 1 ? (1 - at($2, $4)) * $1 + at($2, $4) * $3 : NaN):((1 - at($2, $4)) * $2 + at($2, $4) * $4):6 with labels textcolor rgb 'black' font small_font boxed noenhanced notitle, \
          for [k = 1:6] $nodes using ($3 == k ? $1 : NaN):2 with points pointtype node_shape[k] pointsize node_size[k] linecolor rgb node_color[k] notitle, \
-         $nodes using ($2 <= 1 ? $1 : NaN):2:4 with labels center offset 0, -1.3 textcolor rgb ink font ',9' boxed noenhanced notitle, \
-         $nodes using ($2 == 2 ? $1 : NaN):2:4 with labels left offset 1.5, 0.6 textcolor rgb ink font ',9' noenhanced notitle, \
-         $nodes using ($2 == 3 ? $1 : NaN):2:4 with labels left offset 1.5, -0.3 textcolor rgb ink font ',9' noenhanced notitle, \
-         $nodes using ($2 == 4 ? $1 : NaN):2:4 with labels left offset 1.2, 0.8 textcolor rgb ink font ',9' noenhanced notitle, \
-         $nodes using ($2 == 5 ? $1 : NaN):2:4 with labels center offset 0, 1.2 textcolor rgb ink font ',9' noenhanced notitle
+         $nodes using ($2 <= 1 ? $1 : NaN):2:4 with labels center offset 0, -1.3 textcolor rgb ink font small_font boxed noenhanced notitle, \
+         $nodes using ($2 == 2 ? $1 : NaN):2:4 with labels left offset 1.5, 0.6 textcolor rgb ink font small_font noenhanced notitle, \
+         $nodes using ($2 == 3 ? $1 : NaN):2:4 with labels left offset 1.5, -0.3 textcolor rgb ink font small_font noenhanced notitle, \
+         $nodes using ($2 == 4 ? $1 : NaN):2:4 with labels left offset 1.2, 0.8 textcolor rgb ink font small_font noenhanced notitle, \
+         $nodes using ($2 == 5 ? $1 : NaN):2:4 with labels center offset 0, 1.2 textcolor rgb ink font small_font noenhanced notitle
 } else {
     repeat(c, n) = n < 1 ? '' : c . repeat(c, n - 1)
     line = lines - 5

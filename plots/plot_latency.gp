@@ -18,8 +18,8 @@ if (!in_terminal) {
     do for [m = 1:n_marks] {
         set arrow from mark_bytes[m], graph 0 to mark_bytes[m], graph 1 nohead dashtype '-' linewidth 1 linecolor rgb grey back
         # Above the frame; of two marks the left one's text ends at its line, so they never overlap.
-        if (m == 1 && n_marks > 1) { set label mark_text[m] at mark_bytes[m], graph 1.025 right offset 0.5, 0 textcolor rgb grey font ',9' noenhanced } \
-        else { set label mark_text[m] at mark_bytes[m], graph 1.025 left offset -0.5, 0 textcolor rgb grey font ',9' noenhanced }
+        if (m == 1 && n_marks > 1) { set label mark_text[m] at mark_bytes[m], graph 1.025 right offset 0.5, 0 textcolor rgb grey font small_font noenhanced } \
+        else { set label mark_text[m] at mark_bytes[m], graph 1.025 left offset -0.5, 0 textcolor rgb grey font small_font noenhanced }
     }
     plot for [s = 1:n_series] $curve index s-1 using 1:3:4 with filledcurves linecolor rgb series_color[s] fillstyle transparent solid 0.15 noborder notitle, \
          for [s = 1:n_series] $curve index s-1 using 1:($5 == 1 ? $2 : NaN) with lines linewidth 2 linecolor rgb series_color[s] notitle, \

@@ -1,12 +1,11 @@
 /* The priority ranking: gains with intervals, effort, and why what is blocked is blocked. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plots/ask.h"
 #include "plots/plot.h"
 
-enum { MAX_OPTIONS = 64 };
+enum { MAX_OPTIONS = 64, SHOWN_OPTIONS = 20, SHOWN_BLOCKED = 4 };
 enum group { WORTH = 1, UNTOLD, HARMFUL, BLOCKED };
 
 struct option_row {
@@ -17,8 +16,10 @@ struct option_row {
 
 /* Whether a gain is told from nothing: as the ranking says, or by its interval where it does not.
  */
-static enum group group_of(const char *status, const cJSON *undecidable, double low, double high)
+static enum group group_of(const cJSON *o, double low, double high)
 {
+    const char *status = json_text(o, "status");
+    const cJSON *undecidable = json_member(o, "undecidable");
     if (strcmp(status, "blocked") == 0)
         return BLOCKED;
     if (strcmp(status, "harmful") == 0)
@@ -38,7 +39,7 @@ static struct option_row row_of(const cJSON *o)
     r.days = json_number(o, "effort_days");
     r.per_day = json_number(o, "gain_per_day");
     r.p_best = json_number(o, "p_best");
-    r.group = group_of(json_text(o, "status"), json_member(o, "undecidable"), r.low, r.high);
+    r.group = group_of(o, r.low, r.high);
     return r;
 }
 
@@ -51,14 +52,14 @@ static const char *element(char buf[40], const char *array, int i)
 static void write_texts(FILE *program, const struct option_row *r, int i)
 {
     char name[40];
-    plot_cut_text(program, element(name, "name", i), r->name, 36);
-    plot_cut_text(program, element(name, "remark", i), r->remark, 148);
+    plot_cut_text(program, element(name, "name", i), r->name, 52);
+    plot_cut_text(program, element(name, "remark", i), r->remark, 172);
     if (r->group == BLOCKED)
         plot_text(program, element(name, "gain_text", i), "blocked");
     else
         plot_textf(program, element(name, "gain_text", i), "%+.1f %%", 100 * r->gain);
     if (isfinite(r->days))
-        plot_textf(program, element(name, "days_text", i), "%.3g", r->days);
+        plot_textf(program, element(name, "days_text", i), r->days < 10 ? "%.2g" : "%.0f", r->days);
     else
         plot_text(program, element(name, "days_text", i), "");
     if (isfinite(r->per_day) && r->group != BLOCKED)
@@ -73,9 +74,9 @@ static void write_texts(FILE *program, const struct option_row *r, int i)
 
 static void write_data(FILE *program, const struct option_row *rows, int n)
 {
-    static const char *const arrays[] = {"name",         "remark",    "gain_text",  "days_text",
-                                         "per_day_text", "best_text", "is_blocked", "gain",
-                                         "low95",        "high95",    "status",     "status_count"};
+    static const char *const arrays[] = {
+        "name",       "remark", "gain_text", "days_text", "per_day_text", "best_text",   "has_bar",
+        "is_blocked", "gain",   "low95",     "high95",    "status",       "status_count"};
     char name[40];
     double lowest = 0, highest = 0;
     int counts[4] = {0};
@@ -85,14 +86,17 @@ static void write_data(FILE *program, const struct option_row *rows, int n)
     for (int i = 0; i < n; i++) {
         const struct option_row *r = &rows[i];
         write_texts(program, r, i);
+        plot_integer(program, element(name, "has_bar", i), isfinite(r->gain) ? 1 : 0);
         plot_integer(program, element(name, "is_blocked", i), r->group == BLOCKED);
         plot_integer(program, element(name, "status", i), (int)r->group);
         plot_number(program, element(name, "gain", i), 100 * r->gain);
         plot_number(program, element(name, "low95", i), 100 * r->low);
         plot_number(program, element(name, "high95", i), 100 * r->high);
+        counts[r->group - 1]++;
+        if (!isfinite(r->gain))
+            continue;
         lowest = fmin(lowest, fmin(r->gain, r->low));
         highest = fmax(highest, fmax(r->gain, r->high));
-        counts[r->group - 1]++;
     }
     for (int g = 0; g < 4; g++)
         plot_integer(program, element(name, "status_count", g), counts[g]);
@@ -111,18 +115,10 @@ static enum status read_ranking(const struct plot_request *request, struct json_
         return status;
     json_doc_release(doc);
     *doc = (struct json_doc){0};
-    const char *args[256] = {request->input};
-    int n = 1;
-    for (int i = 0; i < request->inv->n_given && n < 250; i++) {
-        static const struct {
-            const char *name, *option;
-        } passed[] = {{"set", "--set"}, {"costs", "--costs"}, {"seed", "--seed"}};
-        for (size_t p = 0; p < sizeof passed / sizeof passed[0]; p++)
-            if (strcmp(request->inv->given[i].name, passed[p].name) == 0) {
-                args[n++] = passed[p].option;
-                args[n++] = request->inv->given[i].value;
-            }
-    }
+    const char *args[ASK_MAX_ARGS];
+    static const char *const passed[] = {"--set",       "--costs",  "--seed",
+                                         "--catalogue", "--budget", NULL};
+    ask_pass_options(args, request->input, request->inv, passed);
     return ask_command("rank", args, request->inv->log, doc, err);
 }
 
@@ -143,15 +139,29 @@ static enum status write_plot(const struct plot_request *request, FILE *program,
                          request->input);
         goto out;
     }
+    int64_t top = SHOWN_OPTIONS;
+    status = invocation_integer(request->inv, "top", 1, MAX_OPTIONS, &top, err);
+    if (status != STATUS_OK)
+        goto out;
+    int found = cJSON_GetArraySize(options), blocked = 0;
     cJSON_ArrayForEach(o, options)
     {
         struct option_row r = row_of(o);
-        if (n < MAX_OPTIONS && isfinite(r.gain) && isfinite(r.low) && isfinite(r.high))
-            rows[n++] = r;
-        else if (n < MAX_OPTIONS && r.group == BLOCKED) {
+        blocked += r.group == BLOCKED;
+    }
+    /* Of more than are shown the last places are for blocked ones: their reasons are results too.
+     */
+    int kept = found > top ? (blocked < SHOWN_BLOCKED ? blocked : SHOWN_BLOCKED) : 0;
+    if (kept >= top)
+        kept = 0;
+    cJSON_ArrayForEach(o, options)
+    {
+        struct option_row r = row_of(o);
+        int has_gain = isfinite(r.gain) && isfinite(r.low) && isfinite(r.high);
+        if (!has_gain)
             r.gain = r.low = r.high = NAN;
+        if (n < (r.group == BLOCKED ? top : top - kept) && (has_gain || r.group == BLOCKED))
             rows[n++] = r;
-        }
     }
     if (n == 0) {
         status = err_set(err, STATUS_UNSUPPORTED, "%s: no optimization with a gain to draw",
@@ -159,15 +169,17 @@ static enum status write_plot(const struct plot_request *request, FILE *program,
         goto out;
     }
     double today = json_number(doc.root, "today_tokens_per_s");
-    char figure[32];
+    char figure[32], more[40] = "";
+    if (found > n)
+        snprintf(more, sizeof more, "; %d of %d options", n, found);
     plot_text(program, "title", "What to do first");
     if (isfinite(today))
-        plot_textf(program, "subtitle", "%s: %s tokens/s today", json_text(doc.root, "title"),
-                   plot_figure(figure, sizeof figure, today));
+        plot_textf(program, "subtitle", "%s: %s tokens/s today%s", json_text(doc.root, "title"),
+                   plot_figure(figure, sizeof figure, today), more);
     else
-        plot_text(program, "subtitle", json_text(doc.root, "title"));
+        plot_textf(program, "subtitle", "%s%s", json_text(doc.root, "title"), more);
     write_data(program, rows, n);
-    size->height = 140 + 50 * n;
+    size->height = 145 + 44 * n;
     size->rows = 2 * n + 9;
 out:
     json_doc_release(&doc);
@@ -178,6 +190,6 @@ const struct plot_kind plot_rank = {
     .name = "rank",
     .summary = "the priority ranking, with intervals and reasons",
     .input = "SCENARIO|RANKING",
-    .size = {980, 500, 24},
+    .size = {1100, 500, 24},
     .write = write_plot,
 };

@@ -65,6 +65,10 @@ static void write_terminal(FILE *program, const struct plot_kind *kind,
         fprintf(program, "set terminal pngcairo size %d,%d font 'DejaVu Sans,10'\n", w, h);
         break;
     }
+    /* Sizes are pixels in an SVG, points elsewhere. */
+    fputs(t->format == PLOT_SVG ? "tiny_font = ',10.6'\nsmall_font = ',12'\n"
+                                : "tiny_font = ',8'\nsmall_font = ',9'\n",
+          program);
     fprintf(program, "in_terminal = %d\ncolumns = %d\nlines = %d\n", t->format == PLOT_TERMINAL,
             columns, size->rows);
 }

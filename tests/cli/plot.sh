@@ -25,6 +25,7 @@ while read -r kind input rest; do
     # The written program stands alone.
     gnuplot -d - <"$kind.gp" >again.png 2>/dev/null && cmp -s again.png "$kind.png" || echo "$kind.gp draws another picture"
 done <kinds
+"$UPDRAFT" plot rank "$scenario" -o r.svg && python3 "$TOP/tests/svg_labels.py" r.svg
 echo "--- every preset as a picture"
 for preset in $(sed -n 's/^FABRIC_PRESET("\([^"]*\)".*/\1/p' "$TOP/model/fabric_presets.def"); do
     for kind in fabric crossover; do
