@@ -53,11 +53,6 @@ ifneq ($(filter-out $(NO_CONFIG),$(GOALS)),)
 include $(B)/config.mk
 endif
 
-# CUDA code has no use without the kernels.
-ifeq ($(wildcard kernels/kernels.h),)
-HAVE_CUDA :=
-endif
-
 KNOBS := $(CUDA) $(NCCL) $(MPI) $(HWLOC) $(CUDA_HOME) $(NCCL_HOME) $(CC) $(STATIC) $(CFLAGS) $(LDFLAGS)
 $(B)/knobs: FORCE
 	@mkdir -p $(@D); echo '$(KNOBS)' | cmp -s - $@ || echo '$(KNOBS)' >$@
