@@ -334,6 +334,7 @@ static enum status tell(struct run *r, int had, struct err *err)
     struct invocation *inv = r->inv;
     double noise = floor_of(c->records, NULL);
     int left = plan_left(&r->plan);
+    double elapsed_s = round((clock_us() - c->started_us) / 1e5) / 10;
     cJSON *json = cJSON_CreateObject(), *spoiled = cJSON_CreateArray(), *item;
     int ok = json != NULL && spoiled != NULL;
     if (ok) {
@@ -346,6 +347,7 @@ static enum status tell(struct run *r, int had, struct err *err)
          cJSON_AddNumberToObject(json, "failed", c->failed) != NULL &&
          cJSON_AddNumberToObject(json, "skipped", c->skipped) != NULL &&
          cJSON_AddNumberToObject(json, "left", left) != NULL &&
+         cJSON_AddNumberToObject(json, "elapsed_s", elapsed_s) != NULL &&
          (isnan(noise) || cJSON_AddNumberToObject(json, "noise_floor", noise) != NULL);
     cJSON *warnings = ok ? cJSON_Duplicate(r->warnings, 1) : NULL;
     if (warnings == NULL || !cJSON_AddItemToObject(json, "warnings", warnings)) {
