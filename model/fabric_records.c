@@ -288,7 +288,7 @@ static int is_method(const struct record *r, const char *word)
 struct probes {
     struct samples latency[3][MEDIA]; /* write, read, fence */
     struct samples node, work;
-    struct samples host_store, host_load, host_both, local_store, local_load;
+    struct samples host_store, host_load, host_both, host_streams, local_store, local_load;
     struct samples peer, peer_load, duplex, all_to_all, two_destinations;
 };
 
@@ -396,7 +396,7 @@ static void collect_contention(struct probes *p, const struct record *r)
              stores)
         add_record(&p->two_destinations, r);
     else if (strstr(r->placement, "on 0>host, as many the other way") && flows > 0)
-        add(&p->host_both, r->value * flows, r->p10 * flows, r->p90 * flows);
+        add(&p->host_streams, r->value * flows, r->p10 * flows, r->p90 * flows);
     else if (strncmp(r->placement, "pair ", 5) == 0 && strstr(r->placement, "<>") && p->peer.n > 0)
         add(&p->duplex, fmin(2, fmax(1, 2 * r->value / quantile(&p->peer, 1))), NAN, NAN);
 }
@@ -434,7 +434,10 @@ static void settle_probes(struct fabric *f, const struct records *rs, int gpus, 
     settle(f, FABRIC_work_us, &p->work, 0.5);
     settle_best(f, FABRIC_host_store_gb_per_s, &p->host_store);
     settle_best(f, FABRIC_host_load_gb_per_s, &p->host_load);
-    settle_best(f, FABRIC_host_both_gb_per_s, &p->host_both);
+    /* An allreduce's threads store and load in turn, as one kernel that does both; streams of
+     * several kernels beside each other get more through. */
+    settle_best(f, FABRIC_host_both_gb_per_s,
+                p->host_both.n > 0 ? &p->host_both : &p->host_streams);
     settle_best(f, FABRIC_local_store_gb_per_s, &p->local_store);
     settle_best(f, FABRIC_local_load_gb_per_s, &p->local_load);
     settle_best(f, nvlink ? FABRIC_nvlink_gb_per_s : FABRIC_pcie_gb_per_s, &p->peer);

@@ -392,6 +392,7 @@ enum status synth_plan(struct synth *s, const struct fabric *f, const struct syn
     } else {
         plan->count[FABRIC_node_us] = 1;
         plan->count[FABRIC_work_us] = 1;
+        plan->count[FABRIC_kernel_us] = 1;
         plan->count[FABRIC_local_read_us] += 1; /* the number of the call */
         if (sched->end_barrier) {
             int apart = 0;
