@@ -69,6 +69,7 @@ static struct way way_of(const struct record *r)
 struct samples {
     int n;
     double v[MOST_SAMPLES], low, high;
+    double most_blocks, at_most_blocks; /* the largest number of blocks, and the sample there */
 };
 
 static void add(struct samples *s, double v, double low, double high)
@@ -85,6 +86,10 @@ static void add(struct samples *s, double v, double low, double high)
 static void add_record(struct samples *s, const struct record *r)
 {
     add(s, r->value, r->p10, r->p90);
+    if (r->field[FIELD_blocks] > s->most_blocks) {
+        s->most_blocks = r->field[FIELD_blocks];
+        s->at_most_blocks = r->value;
+    }
 }
 
 static int ascending(const void *a, const void *b)
@@ -301,6 +306,20 @@ static void settle_best(struct fabric *f, enum fabric_param p, struct samples *s
     fabric_measured(f, p, v, v / 1.05, fmax(fmin(s->high, v * 1.1), v * 1.03));
 }
 
+/* A device's own memory takes all of its blocks to fill. Where the largest number of blocks that
+ * was tried is small and gave the most, the best sample is only a lower bound. */
+static void settle_local(struct fabric *f, enum fabric_param p, struct samples *s)
+{
+    enum { ENOUGH_BLOCKS = 64 };
+    struct fabric_quantity old = f->param[p];
+    settle_best(f, p, s);
+    if (s->n == 0 || s->most_blocks >= ENOUGH_BLOCKS || s->at_most_blocks < quantile(s, 1.0))
+        return;
+    double low = f->param[p].value;
+    double v = fmax(low, old.value);
+    fabric_assumed(f, p, v, low, fmax(v, old.high));
+}
+
 /* All to all: what a port keeps of its bandwidth beside f - 1 other destinations. */
 static void settle_fanout(struct fabric *f, struct samples *all_to_all, int gpus, int nvlink)
 {
@@ -438,8 +457,8 @@ static void settle_probes(struct fabric *f, const struct records *rs, int gpus, 
      * several kernels beside each other get more through. */
     settle_best(f, FABRIC_host_both_gb_per_s,
                 p->host_both.n > 0 ? &p->host_both : &p->host_streams);
-    settle_best(f, FABRIC_local_store_gb_per_s, &p->local_store);
-    settle_best(f, FABRIC_local_load_gb_per_s, &p->local_load);
+    settle_local(f, FABRIC_local_store_gb_per_s, &p->local_store);
+    settle_local(f, FABRIC_local_load_gb_per_s, &p->local_load);
     settle_best(f, nvlink ? FABRIC_nvlink_gb_per_s : FABRIC_pcie_gb_per_s, &p->peer);
     if (!nvlink)
         settle(f, FABRIC_duplex_ratio, &p->duplex, 0.5);

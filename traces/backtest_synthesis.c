@@ -426,36 +426,28 @@ static void tell_floor(struct state *s)
 }
 
 /* The same again where more is known, so that it shows how much of the error is missing knowledge:
- * first what NCCL's search found and which transport it took, read off each box's own NCCL numbers,
- * one of four; then also the latency of each curve's smallest size, which a minute's measurement
- * gives. */
+ * what NCCL's search found and which transport it took, read off each box's own NCCL numbers, one
+ * of four; and the latency of each curve's smallest size, which a minute's measurement gives. */
 static enum status finish_told(struct state *s, struct backtest_results *rs, struct err *err)
 {
-    static const char *const told[] = {"NCCL's protocol and transport told",
-                                       "also each curve's smallest size told"};
-    enum status status = STATUS_OK;
     for (size_t i = 0; i < s->n; i++) {
         if (!s->v[i].custom)
             s->v[i].predicted = s->v[i].told[told_by(s, &s->v[i])];
         s->v[i].low = s->v[i].high = NAN;
     }
-    for (int step = 0; step < 2 && status == STATUS_OK; step++) {
-        size_t first = rs->n;
-        if (step == 1)
-            tell_floor(s);
-        status = latencies(s, 0, rs, err);
-        if (status == STATUS_OK)
-            status = signs(s, 0, rs, err);
-        if (status == STATUS_OK)
-            status = crossovers(s, 0, rs, err);
-        for (size_t i = first; i < rs->n; i++) {
-            snprintf(rs->v[i].table, sizeof rs->v[i].table,
-                     "allreduces priced from a box's description, %s", told[step]);
-            snprintf(rs->v[i].fitted_on, sizeof rs->v[i].fitted_on, "%s",
-                     step ? "each curve's smallest size, and one of four states of NCCL a box"
-                          : "each box's NCCL numbers: one of four states of NCCL");
-            rs->v[i].fitted_parameters = 1 + step;
-        }
+    size_t first = rs->n;
+    tell_floor(s);
+    enum status status = latencies(s, 0, rs, err);
+    if (status == STATUS_OK)
+        status = signs(s, 0, rs, err);
+    if (status == STATUS_OK)
+        status = crossovers(s, 0, rs, err);
+    for (size_t i = first; i < rs->n; i++) {
+        snprintf(rs->v[i].table, sizeof rs->v[i].table,
+                 "allreduces priced from a box's description, each curve's smallest size told");
+        snprintf(rs->v[i].fitted_on, sizeof rs->v[i].fitted_on,
+                 "each curve's smallest size, and one of four states of NCCL a box");
+        rs->v[i].fitted_parameters = 2;
     }
     return status;
 }
