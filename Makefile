@@ -147,8 +147,9 @@ check-fast: $(B)/updraft $(UNIT_BIN) $(FUZZ_BIN) ## the tests that take seconds
 	@B=$(B) tests/run fast
 demo: $(B)/updraft ## the main job on shipped recordings; pictures in build/demo
 	@B=$(B) docs/demo.sh
-check-gpu: $(B)/updraft $(GPU_BIN) ## check the kernels on this machine's GPUs (exit 77: none)
-	@$(if $(HAVE_CUDA),$(B)/tests/gpu/check_kernels $(CHECK_GPU),echo "this build has no CUDA"; exit 77)
+check-gpu: $(B)/updraft $(GPU_BIN) ## check the kernels and NCCL on this machine's GPUs (exit 77: none)
+	@$(if $(HAVE_CUDA),$(B)/tests/gpu/check_kernels $(CHECK_GPU) && \
+	{ UPDRAFT=$(B)/updraft bash tests/gpu/nccl.sh || [ $$? = 77 ]; },echo "this build has no CUDA"; exit 77)
 bench-gpu: $(GPU_BIN) ## time the kernels over their grids, and the probes
 	@$(if $(HAVE_CUDA),$(B)/tests/gpu/bench_kernels && $(B)/tests/gpu/bench_probes,echo "this build has no CUDA"; exit 77)
 golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
