@@ -95,15 +95,21 @@ enum status accept_fit(const struct calibrate_run *runs, size_t n, double noise,
     return STATUS_OK;
 }
 
-static enum status fit_acceptance(const struct calibrate_run *runs, size_t n, struct calibration *c,
-                                  struct err *err)
+static int deepest_length(const struct calibrate_run *runs, size_t n, int *lengths)
 {
     int deepest = 0;
     for (size_t i = 0; i < n; i++)
         if (has_length(&runs[i])) {
-            c->n_lengths++;
+            ++*lengths;
             deepest = runs[i].num_steps > deepest ? runs[i].num_steps : deepest;
         }
+    return deepest < SCENARIO_MAX_LIST ? deepest : SCENARIO_MAX_LIST;
+}
+
+static enum status fit_acceptance(const struct calibrate_run *runs, size_t n, struct calibration *c,
+                                  struct err *err)
+{
+    int deepest = deepest_length(runs, n, &c->n_lengths);
     if (c->n_lengths == 0)
         return STATUS_OK;
     double learned[2];
@@ -114,7 +120,7 @@ static enum status fit_acceptance(const struct calibrate_run *runs, size_t n, st
     c->accept_first_learned = learned[0];
     c->accept_fall_learned = learned[1];
     struct qty_list *list = &c->s.draft.accept_rate;
-    list->n = deepest < SCENARIO_MAX_LIST ? deepest : SCENARIO_MAX_LIST;
+    list->n = deepest;
     list->assumed = 0;
     law(c->accept_first, c->accept_fall, list->n, list->v);
     struct qty *decay = &c->s.draft.accept_decay;
@@ -123,6 +129,52 @@ static enum status fit_acceptance(const struct calibrate_run *runs, size_t n, st
                           .high = fmin(exp(-(c->accept_fall - 1.96 * c->accept_fall_sd)), 1),
                           .set = 1};
     return STATUS_OK;
+}
+
+/* Acceptance of each data set of the mix, then of the mix. */
+static enum status mix_acceptance(const struct calibrate_run *runs, size_t n, const double *mix,
+                                  int n_sets, struct calibration *c, struct err *err)
+{
+    double(*list)[SCENARIO_MAX_LIST] = calloc((size_t)n_sets, sizeof *list);
+    const double **lists = calloc((size_t)n_sets, sizeof *lists);
+    int *lengths = calloc((size_t)n_sets, sizeof *lengths);
+    struct calibrate_run *own = calloc(n + 1, sizeof *own);
+    enum status status = STATUS_OK;
+    int deepest = 0;
+    if (list == NULL || lists == NULL || lengths == NULL || own == NULL)
+        status = err_set(err, STATUS_FAILED, "out of memory");
+    for (int s = 0; s < n_sets && status == STATUS_OK; s++) {
+        size_t m = 0;
+        int known = 0;
+        double first, first_sd, fall, fall_sd, learned[2];
+        for (size_t i = 0; i < n; i++)
+            if (runs[i].set == s)
+                own[m++] = runs[i];
+        int k = deepest_length(own, m, &known);
+        if (known == 0) {
+            status = err_set(err, STATUS_UNSUPPORTED,
+                             "data set %d of the mix has no run with an accept length", s + 1);
+            break;
+        }
+        deepest = k > deepest ? k : deepest;
+        status = accept_fit(own, m, 0.03, &first, &first_sd, &fall, &fall_sd, learned, err);
+        law(first, fall, SCENARIO_MAX_LIST, list[s]);
+        lists[s] = list[s];
+        lengths[s] = SCENARIO_MAX_LIST;
+    }
+    struct qty_list *mixed = &c->s.draft.accept_rate;
+    if (status == STATUS_OK) {
+        mixed->n = deepest;
+        mixed->assumed = 0;
+        if (acceptance_mix(lists, lengths, mix, n_sets, 1, deepest, mixed->v) != 0)
+            status = err_set(err, STATUS_UNSUPPORTED,
+                             "the shares of a mix must not be negative, nor all 0");
+    }
+    free(list);
+    free(lists);
+    free(lengths);
+    free(own);
+    return status;
 }
 
 /* --- plain runs ------------------------------------------------------------------------------ */
@@ -453,7 +505,7 @@ out:
 }
 
 enum status calibrate(const struct scenario *s, const struct calibrate_run *runs, size_t n,
-                      struct calibration *out, struct err *err)
+                      const double *mix, int n_sets, struct calibration *out, struct err *err)
 {
     *out = (struct calibration){.s = *s, .n = n};
     size_t any = 0;
@@ -470,6 +522,8 @@ enum status calibrate(const struct scenario *s, const struct calibrate_run *runs
     enum status status = use_plain(runs, n, out, err);
     if (status == STATUS_OK)
         status = fit_acceptance(runs, n, out, err);
+    if (status == STATUS_OK && n_sets > 0)
+        status = mix_acceptance(runs, n, mix, n_sets, out, err);
     if (status == STATUS_OK) {
         scenario_anchor(&out->s);
         status = scenario_check(&out->s, err);

@@ -18,6 +18,7 @@ struct calibrate_run {
     int batch;                  /* requests decoded together */
     int num_steps;              /* K; 0: plain */
     int topk, num_draft_tokens; /* 0: as the scenario; verified tokens 0: K + 1 */
+    int set;                    /* data set: index into the mix; -1: none of it */
     double context_tokens;      /* NaN: the scenario's */
     double tokens_per_s;        /* all requests; NaN: unknown */
     double tokens_per_cycle;    /* bonus token included; NaN: unknown */
@@ -57,9 +58,11 @@ struct calibration {
     double median_rel_error, left_out_median_rel_error, left_out_max_rel_error; /* speculative */
 };
 
-/* `s` bound and anchored. STATUS_UNSUPPORTED where no run can be used, and says what is missing. */
+/* `s` bound and anchored. mix[0..n_sets-1] are the shares of the emitted tokens that each data set
+ * has in what will be served: acceptance is then fitted by set and mixed (n_sets 0: all runs
+ * alike). STATUS_UNSUPPORTED where no run can be used, and says what is missing. */
 enum status calibrate(const struct scenario *s, const struct calibrate_run *runs, size_t n,
-                      struct calibration *out, struct err *err);
+                      const double *mix, int n_sets, struct calibration *out, struct err *err);
 void calibration_release(struct calibration *c);
 
 /* Conditional acceptance from measured accept lengths (tokens per cycle) of chains or trees: fills

@@ -329,8 +329,10 @@ static double tokens_per_cycle(const struct scenario *s, int m)
         served_accept(s, served);
         p = served;
     }
-    return s->draft.topk == 1 ? acceptance_chain_tokens(p, n, decay, k)
-                              : acceptance_tree_tokens(p, n, decay, k, s->draft.topk, m);
+    if (s->draft.topk == 1)
+        return acceptance_chain_tokens(p, n, decay, k);
+    double accepted = acceptance_tree_tokens(p, n, decay, k, s->draft.topk, m) - 1;
+    return 1 + fmin(accepted * s->draft.tree_scale.value, k);
 }
 
 void evaluate_reach(const struct scenario *s, double *reach)

@@ -50,6 +50,7 @@ void scenario_init(struct scenario *s)
     s->draft.tensor_parallel = 1;
     s->draft.allreduces_per_pass = 3;
     s->draft.scale = exact(1);
+    s->draft.tree_scale = (struct qty){.value = 1, .low = 0.78, .high = 1.28, .assumed = 1};
     s->draft.accept_decay = (struct qty){.value = 0.95, .low = 0.91, .high = 0.99, .assumed = 1};
     s->allreduce.count = -1;
     s->allreduce.bytes_scale = 1;

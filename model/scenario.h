@@ -46,7 +46,8 @@ struct scenario {
             allreduces_per_pass;
         double accept_cycles;
         double temperature;
-        struct qty relaxed_share, row_us, accept_decay, weight_bytes, pass_us, extend_us, scale;
+        struct qty relaxed_share, tree_scale, row_us, accept_decay, weight_bytes, pass_us,
+            extend_us, scale;
         struct qty_list accept_rate;
         char method[SCENARIO_TEXT];
     } draft;

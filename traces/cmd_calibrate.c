@@ -240,6 +240,12 @@ static void print_text(FILE *out, const struct calibration *c, const struct run_
                 c->accept_fall_learned < 0.5 ? " (the fall is the prior's: lengths at several "
                                                "numbers of draft steps would tell)"
                                              : "");
+    if (runs->n_sets > 0 && c->n_lengths > 0) {
+        fprintf(out, "  draft.accept_rate of the mix:");
+        for (int i = 0; i < c->s.draft.accept_rate.n; i++)
+            fprintf(out, " %.3f", c->s.draft.accept_rate.v[i]);
+        fprintf(out, "\n");
+    }
     if (c->n_speculative == 0) {
         fprintf(out, "  no speculative throughput: the terms of the cycle stay as they were\n");
         return;
@@ -271,6 +277,42 @@ static void print_text(FILE *out, const struct calibration *c, const struct run_
 /* --- the command --------------------------------------------------------------------------------
  */
 
+/* The data sets of --mix NAME=SHARE: names (owned) and shares. */
+struct mix {
+    char **name;
+    double *share;
+    int n;
+};
+
+static void mix_release(struct mix *m)
+{
+    for (int i = 0; i < m->n; i++)
+        free(m->name[i]);
+    free(m->name);
+    free(m->share);
+}
+
+static enum status read_mix(struct mix *m, const struct invocation *inv, struct err *err)
+{
+    m->name = calloc((size_t)inv->n_given + 1, sizeof *m->name);
+    m->share = calloc((size_t)inv->n_given + 1, sizeof *m->share);
+    if (m->name == NULL || m->share == NULL)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    for (int i = 0; i < inv->n_given; i++) {
+        if (strcmp(inv->given[i].name, "mix") != 0)
+            continue;
+        const char *text = inv->given[i].value, *eq = strrchr(text, '=');
+        if (eq == NULL || eq == text || parse_double(eq + 1, &m->share[m->n]) != 0 ||
+            !(m->share[m->n] >= 0))
+            return err_set(err, STATUS_USAGE,
+                           "--mix %s: DATASET=SHARE was expected, a share of at least 0", text);
+        m->name[m->n] = strndup(text, (size_t)(eq - text));
+        if (m->name[m->n++] == NULL)
+            return err_set(err, STATUS_FAILED, "out of memory");
+    }
+    return STATUS_OK;
+}
+
 static enum status load_all(struct run_list *runs, const struct invocation *inv, int num_steps,
                             struct err *err)
 {
@@ -292,6 +334,11 @@ static enum status load_all(struct run_list *runs, const struct invocation *inv,
         n_files++;
         status = run_list_load(runs, inv->args[i], where, n_where, num_steps, inv->log, err);
     }
+    for (int i = 0; i < inv->n_given && status == STATUS_OK; i++)
+        if (strcmp(inv->given[i].name, "accept") == 0) {
+            n_files++;
+            status = run_list_add_accept(runs, inv->given[i].value, num_steps, err);
+        }
     free(where);
     if (status == STATUS_OK && n_files == 0)
         status = err_set(err, STATUS_USAGE, "measured runs are needed: --with TRACE...");
@@ -306,9 +353,14 @@ static enum status run(struct invocation *inv, struct err *err)
     enum status status = scenario_file_read(&f, inv->args[0], NULL, 0, inv->log, err);
     if (status != STATUS_OK)
         return status;
-    status = load_all(&runs, inv, f.s.draft.num_steps, err);
+    struct mix mix = {0};
+    status = read_mix(&mix, inv, err);
+    runs.set = (const char *const *)mix.name;
+    runs.n_sets = mix.n;
     if (status == STATUS_OK)
-        status = calibrate(&f.s, runs.v, runs.n, &c, err);
+        status = load_all(&runs, inv, f.s.draft.num_steps, err);
+    if (status == STATUS_OK)
+        status = calibrate(&f.s, runs.v, runs.n, mix.share, mix.n, &c, err);
     if (status == STATUS_OK && inv->out_path != NULL)
         status = write_scenario(&f, &c, inv->args[0], inv->out_path, err);
     if (status == STATUS_OK && inv->json)
@@ -317,6 +369,7 @@ static enum status run(struct invocation *inv, struct err *err)
         print_text(inv->out, &c, &runs);
     calibration_release(&c);
     run_list_release(&runs);
+    mix_release(&mix);
     scenario_file_release(&f);
     return status;
 }
@@ -324,12 +377,18 @@ static enum status run(struct invocation *inv, struct err *err)
 static const struct command_option options[] = {
     {"with", "TRACE", 1, "measured runs: a trace, what import recognises, or a table"},
     {"where", "COLUMN=VALUE", 1, "of tables, only the rows with that value in that column"},
+    {"accept", "QUANTITY=VALUE", 1,
+     "what an engine printed, by its own definition: vllm_per_position=0.8,0.5, "
+     "sglang_accept_len=2.3@3"},
+    {"mix", "DATASET=SHARE", 1, "of a table's data sets: acceptance of a mix, by share of tokens"},
     {0},
 };
 
 const struct command cmd_calibrate = {
     .name = "calibrate",
-    .synopsis = "SCENARIO --with TRACE... [--where COLUMN=VALUE]... [-o CALIBRATED.json]",
+    .synopsis =
+        "SCENARIO --with TRACE... [--where COLUMN=VALUE]... [--accept Q=V]... [--mix D=S]... "
+        "[-o CALIBRATED.json]",
     .summary = "fits the scenario's free terms to measured runs",
     .details =
         "Plain runs give the plain batch curve, accept lengths the acceptance by position,\n"

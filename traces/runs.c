@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "model/accept_quantity.h"
+#include "traces/command.h"
 #include "traces/load.h"
 #include "traces/run_table.h"
 
@@ -74,6 +76,14 @@ static enum status check_where(const struct csv *csv, const char *path, const ch
     return STATUS_OK;
 }
 
+static int find_set(const struct run_list *l, const char *name)
+{
+    for (int i = 0; i < l->n_sets; i++)
+        if (strcasecmp(l->set[i], name) == 0)
+            return i;
+    return -1;
+}
+
 static enum status add_row(struct run_list *l, const struct run_table *t, size_t row,
                            const char *path, struct err *err)
 {
@@ -86,6 +96,7 @@ static enum status add_row(struct run_list *l, const struct run_table *t, size_t
     double context = run_table_number(t, row, RUN_context);
     struct calibrate_run r = {.batch = batch >= 1 && batch <= 65536 ? (int)batch : 1,
                               .topk = topk >= 1 && topk <= 64 ? (int)topk : 1,
+                              .set = find_set(l, run_table_text(t, row, RUN_dataset)),
                               .context_tokens = context,
                               .tokens_per_s = plain,
                               .tokens_per_cycle = (double)NAN};
@@ -170,6 +181,17 @@ static int whole(double x, double otherwise)
 
 static int run_of(const struct record *r, int num_steps, struct calibrate_run *run)
 {
+    if (r->what == WHAT_forward_pass && r->state[0] == '\0' && r->value > 0 &&
+        r->field[FIELD_rows] >= 1 && r->field[FIELD_rows] <= 65536) {
+        /* A profile's pass of so many rows is the plain step of as many requests. */
+        *run = (struct calibrate_run){.batch = (int)r->field[FIELD_rows],
+                                      .topk = 1,
+                                      .set = -1,
+                                      .context_tokens = r->field[FIELD_context_tokens],
+                                      .tokens_per_s = r->field[FIELD_rows] * 1e6 / r->value,
+                                      .tokens_per_cycle = (double)NAN};
+        return 1;
+    }
     if ((r->what != WHAT_server_window && r->what != WHAT_acceptance) || r->state[0] != '\0')
         return 0;
     const double *f = r->field;
@@ -178,6 +200,7 @@ static int run_of(const struct record *r, int num_steps, struct calibrate_run *r
                      !isnan(f[FIELD_accept_rate]) || !isnan(f[FIELD_p1]);
     *run = (struct calibrate_run){
         .batch = whole(batch, r->what == WHAT_acceptance ? 1 : 0),
+        .set = -1,
         .num_steps = whole(f[FIELD_num_steps], speculates ? num_steps : 0),
         .topk = whole(f[FIELD_topk], 1),
         .context_tokens = f[FIELD_context_tokens],
@@ -256,5 +279,70 @@ enum status run_list_load(struct run_list *l, const char *path, const char *cons
                          "%s: no served run in it; needed are tokens per second by number of "
                          "requests, or accept lengths by draft steps",
                          path);
+    return status;
+}
+
+/* --- an engine's own figures --------------------------------------------------------------------
+ */
+
+static enum status unknown_quantity(const char *text, struct err *err)
+{
+    char names[700] = "";
+    for (int q = 0; q < ACCEPT_QUANTITIES; q++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", q ? ", " : "",
+                 accept_quantity_name((enum accept_quantity)q));
+    }
+    return err_set(err, STATUS_USAGE,
+                   "--accept %.100s: QUANTITY=VALUE[,VALUE...][@K] was expected; "
+                   "there are %s",
+                   text, names);
+}
+
+enum status run_list_add_accept(struct run_list *l, const char *text, int num_steps,
+                                struct err *err)
+{
+    char name[64], number[64];
+    double value[64];
+    int64_t k = num_steps;
+    int n = 0;
+    size_t len = strcspn(text, "=");
+    snprintf(name, sizeof name, "%.*s", (int)(len < 63 ? len : 63), text);
+    enum accept_quantity q = accept_quantity_find(name);
+    if (q == ACCEPT_QUANTITIES || text[len] != '=')
+        return unknown_quantity(text, err);
+    const char *p = text + len + 1;
+    for (;;) {
+        len = strcspn(p, ",@");
+        snprintf(number, sizeof number, "%.*s", (int)(len < 63 ? len : 63), p);
+        if (n == 64 || parse_double(number, &value[n++]) != 0)
+            return unknown_quantity(text, err);
+        p += len;
+        if (*p != ',')
+            break;
+        p++;
+    }
+    if (*p == '@' && (parse_int64(p + 1, &k) != 0 || k < 1 || k > 64))
+        return unknown_quantity(text, err);
+    int by_position = q == ACCEPT_vllm_per_position || q == ACCEPT_eagle_n_alpha;
+    if (by_position)
+        k = n;
+    if (k < 1 || k > 64 || (n > 1 && !by_position))
+        return unknown_quantity(text, err);
+    /* Rates by position tell the length of every shorter chain too. */
+    enum status status = STATUS_OK;
+    for (int steps = by_position ? 1 : (int)k; steps <= k && status == STATUS_OK; steps++) {
+        struct accept_reading r = {
+            .quantity = q, .value = value, .n_values = n, .num_steps = steps};
+        struct calibrate_run run = {.batch = 1,
+                                    .num_steps = steps,
+                                    .topk = 1,
+                                    .set = -1,
+                                    .context_tokens = (double)NAN,
+                                    .tokens_per_s = (double)NAN};
+        status = accept_tokens_per_cycle(&r, &run.tokens_per_cycle, err);
+        if (status == STATUS_OK)
+            status = add(l, &run, name, err);
+    }
     return status;
 }

@@ -31,7 +31,18 @@ cat >t.jsonl <<'C'
 {"what":"server_window","tokens_per_s":152,"batch":1,"num_steps":2,"accept_length":2.2}
 C
 "$UPDRAFT" calibrate s.json --with t.jsonl | cut_digits | sed -n '1p;/tokens\/s/,$p'
+echo "engines' own figures:"
+for q in vllm_per_position=0.8,0.56,0.34 sglang_accept_rate_old=0.675@3 vllm_draft_acceptance_rate=0.5667@3 eagle_tau=2.7@3; do
+    "$UPDRAFT" calibrate s.json --accept $q | sed -n 2p
+done
+echo "a mix of data sets:"
+printf 'dataset,num_steps,accept_length\ncode,2,2.7\ncode,4,3.9\nchat,2,1.8\nchat,4,2.0\n' >sets.csv
+"$UPDRAFT" calibrate s.json --with sets.csv --mix code=3 --mix chat=1 | grep mix
 echo "what cannot be used:"
+"$UPDRAFT" calibrate s.json --accept sglang_accept_rate_old=0.1@3; echo "exit $?"
+"$UPDRAFT" calibrate s.json --accept nonsense=3; echo "exit $?"
+"$UPDRAFT" calibrate s.json --with sets.csv --mix code=-1; echo "exit $?"
+"$UPDRAFT" calibrate s.json --with sets.csv --mix code=1 --mix other=1; echo "exit $?"
 "$UPDRAFT" calibrate s.json; echo "exit $?"
 "$UPDRAFT" calibrate s.json --with runs.csv --where model; echo "exit $?"
 "$UPDRAFT" calibrate s.json --with runs.csv --where color=red; echo "exit $?"

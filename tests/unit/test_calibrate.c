@@ -83,7 +83,7 @@ static void runs_at_several_depths_identify_the_terms(void **state)
     }
     struct calibration c;
     struct err err;
-    assert_int_equal(calibrate(&g, runs, n, &c, &err), STATUS_OK);
+    assert_int_equal(calibrate(&g, runs, n, NULL, 0, &c, &err), STATUS_OK);
     assert_int_equal(c.n_plain, 5);
     assert_int_equal(c.n_speculative, 8);
     assert_int_equal(c.s.pass.curve.n, 5);
@@ -107,7 +107,7 @@ static void one_depth_cannot_tell_draft_from_host(void **state)
     struct calibrate_run runs[] = {run_at(&t, 1, 0), run_at(&t, 4, 0), run_at(&t, 1, 3)};
     struct calibration c;
     struct err err;
-    assert_int_equal(calibrate(&g, runs, 3, &c, &err), STATUS_OK);
+    assert_int_equal(calibrate(&g, runs, 3, NULL, 0, &c, &err), STATUS_OK);
     int identified = 0;
     for (int i = 0; i < c.n_terms; i++)
         identified += c.term[i].identified;
@@ -132,12 +132,42 @@ static void lengths_alone_calibrate_acceptance(void **state)
                                                        0.8 * 0.75 * 0.7 * (k > 2)};
     struct calibration c;
     struct err err;
-    assert_int_equal(calibrate(&g, runs, 3, &c, &err), STATUS_OK);
+    assert_int_equal(calibrate(&g, runs, 3, NULL, 0, &c, &err), STATUS_OK);
     assert_int_equal(c.n_lengths, 3);
     assert_near(c.accept_first, 0.8, 0.02);
     assert_true(c.accept_fall > 0.04 && c.accept_fall < 0.08);
     assert_true(c.accept_first_learned > 0.9);
     calibration_release(&c);
+}
+
+static void a_mix_of_data_sets(void **state)
+{
+    (void)state;
+    struct scenario g = guess();
+    struct calibrate_run runs[4];
+    const double p[] = {0.9, 0.6};
+    for (int set = 0; set < 2; set++)
+        for (int k = 1; k <= 2; k++)
+            runs[2 * set + k - 1] = (struct calibrate_run){
+                .num_steps = 2 * k,
+                .topk = 1,
+                .set = set,
+                .context_tokens = (double)NAN,
+                .tokens_per_s = (double)NAN,
+                .tokens_per_cycle = acceptance_chain_tokens(&p[set], 1, 0.95, 2 * k)};
+    const double all_of_the_first[] = {1, 0}, half[] = {0.5, 0.5};
+    struct calibration c;
+    struct err err;
+    assert_int_equal(calibrate(&g, runs, 4, all_of_the_first, 2, &c, &err), STATUS_OK);
+    double first = acceptance_chain_tokens(c.s.draft.accept_rate.v, 4, 1, 4);
+    assert_near(first, runs[1].tokens_per_cycle, 0.02);
+    calibration_release(&c);
+    assert_int_equal(calibrate(&g, runs, 4, half, 2, &c, &err), STATUS_OK);
+    double mixed = acceptance_chain_tokens(c.s.draft.accept_rate.v, 4, 1, 4);
+    assert_near(mixed, 2 / (1 / runs[1].tokens_per_cycle + 1 / runs[3].tokens_per_cycle), 0.02);
+    calibration_release(&c);
+    runs[2].tokens_per_cycle = runs[3].tokens_per_cycle = (double)NAN;
+    assert_int_equal(calibrate(&g, runs, 4, half, 2, &c, &err), STATUS_UNSUPPORTED);
 }
 
 static void runs_without_numbers_are_refused(void **state)
@@ -147,8 +177,8 @@ static void runs_without_numbers_are_refused(void **state)
     struct calibrate_run r = {.tokens_per_s = (double)NAN, .tokens_per_cycle = (double)NAN};
     struct calibration c;
     struct err err;
-    assert_int_equal(calibrate(&g, &r, 1, &c, &err), STATUS_UNSUPPORTED);
-    assert_int_equal(calibrate(&g, &r, 0, &c, &err), STATUS_UNSUPPORTED);
+    assert_int_equal(calibrate(&g, &r, 1, NULL, 0, &c, &err), STATUS_UNSUPPORTED);
+    assert_int_equal(calibrate(&g, &r, 0, NULL, 0, &c, &err), STATUS_UNSUPPORTED);
     assert_non_null(strstr(err.msg, "tokens"));
 }
 
@@ -158,6 +188,7 @@ int main(void)
         cmocka_unit_test(runs_at_several_depths_identify_the_terms),
         cmocka_unit_test(one_depth_cannot_tell_draft_from_host),
         cmocka_unit_test(lengths_alone_calibrate_acceptance),
+        cmocka_unit_test(a_mix_of_data_sets),
         cmocka_unit_test(runs_without_numbers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
