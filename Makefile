@@ -152,6 +152,9 @@ check-gpu: $(B)/updraft $(GPU_BIN) ## check the kernels and NCCL on this machine
 	{ UPDRAFT=$(B)/updraft bash tests/gpu/nccl.sh || [ $$? = 77 ]; },echo "this build has no CUDA"; exit 77)
 bench-gpu: $(GPU_BIN) ## time the kernels over their grids, and the probes
 	@$(if $(HAVE_CUDA),$(B)/tests/gpu/bench_kernels && $(B)/tests/gpu/bench_probes,echo "this build has no CUDA"; exit 77)
+readme: demo ## the README's tables and pictures, from the demo
+	@mkdir -p docs/img && cp $(B)/demo/rank_top.png $(B)/demo/draft.png docs/img/
+	@python3 tests/readme.py $(B)/updraft README.md --write
 golden: $(B)/updraft ## rewrite the expected outputs of tests/cli
 	@B=$(B) REWRITE=1 tests/run cli
 bench: $(B)/updraft $(BENCH_BIN) ## report the speed of what should be fast

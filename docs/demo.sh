@@ -33,16 +33,19 @@ run sweep "$scenario" --vary draft.num_steps=1:8 --vary allreduce.count=0:244:2 
 echo "$(($(wc -l <"$demo/sweep.csv") - 1)) points in $demo/sweep.csv; the first:"
 head -n 3 "$demo/sweep.csv"
 say "Pictures"
-for kind in latency draft count breakdown rank; do
+for kind in latency draft count breakdown; do
     run plot $kind "$scenario" -o "$demo/$kind.png"
     run plot $kind "$scenario" -o "$demo/$kind.svg"
 done
+run plot rank "$scenario" -o "$demo/rank.png"
+run plot rank "$scenario" -o "$demo/rank.svg"
+run plot rank "$scenario" --top 12 -o "$demo/rank_top.png"
 run plot crossover "$demo/model.json" -o "$demo/crossover.png"
 run plot fabric epyc-2s --impl custom/twoshot -o "$demo/fabric.png"
 run report "$scenario" -o "$demo/report.html"
 say "The cycle, in the terminal"
 run plot breakdown "$scenario"
 say "Which optimization first?"
-run plot rank "$scenario"
+run plot rank "$scenario" --top 12
 run rank "$scenario"
 printf '\nPictures and the page: %s\n' "$demo"

@@ -12,7 +12,7 @@ if (!in_terminal) {
     set ytics (row_name[2] 2, row_name[1] 1) scale 0
     set grid xtics linetype 1 linewidth 0.5 linecolor rgb '#E0E0E0'
     set border 1
-    set multiplot layout 2, 1 title title . "\n" . subtitle noenhanced margins 0.15, 0.97, 0.115, 0.775 spacing 0, 0.19
+    set multiplot layout 2, 1 title head(title, subtitle) noenhanced margins 0.15, 0.97, 0.115, 0.775 spacing 0, 0.19
     x = 0.15
     do for [p = 1:5] {
         set label part_name[p] at screen x, screen 0.845 left textcolor rgb ink point pointtype 5 pointsize 1.5 linecolor rgb part_color[p] offset 1.2, 0
@@ -37,7 +37,7 @@ if (!in_terminal) {
     set border 0
     unset tics
     unset key
-    set title title . "\n" . subtitle noenhanced
+    set title head(title, subtitle) noenhanced
     line = lines - 5
     do for [panel = 1:2] {
         set label panel_name[panel] at character 0, character line left

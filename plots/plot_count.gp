@@ -4,7 +4,7 @@ set xrange [0 : count_max]
 set yrange [0 : y_max]
 set xlabel 'allreduces per verify pass'
 set ylabel 'throughput [tokens/s]'
-set title title . "\n" . subtitle noenhanced
+set title head(title, subtitle) noenhanced
 baseline_name = sprintf('without speculation, today: %.4g tokens/s', baseline)
 if (!in_terminal) {
     set key bottom left opaque reverse Left samplen 2 spacing 1.15

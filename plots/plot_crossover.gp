@@ -12,7 +12,7 @@ do for [e = 0:40:x_step] { if (2**e >= x_min && 2**e <= x_max) { set xtics add (
 do for [d = -1:7] { do for [m in '1 2 5'] { if (m * 10.0**d > strip_high * 1.4) { set ytics add (sprintf('%g', m * 10.0**d) m * 10.0**d) } } }
 set xlabel 'message size per rank'
 set ylabel 'latency [µs]'
-set title title . "\n" . subtitle noenhanced offset 0, (in_terminal ? 0 : 2)
+set title head(title, subtitle) noenhanced offset 0, (in_terminal ? 0 : 2)
 # What is beyond the measured sizes is dashed, and so is all that was synthesized.
 solid(us, measured) = measured == 1 && is_measured ? us : NaN
 dashed(us, measured) = measured == 1 && is_measured ? NaN : us

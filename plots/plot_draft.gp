@@ -7,7 +7,7 @@ set xtics 1
 set xlabel in_terminal ? 'draft length [drafts per cycle], 0: no speculation' : \
     'draft length [drafts per cycle], 0: no speculation; below it: mean tokens per cycle' offset 0, (in_terminal ? 0 : -0.8)
 set ylabel 'throughput [tokens/s]'
-set title title . "\n" . subtitle noenhanced
+set title head(title, subtitle) noenhanced
 baseline_name = sprintf('without speculation: %.4g tokens/s', baseline)
 if (!in_terminal) {
     set bmargin 5

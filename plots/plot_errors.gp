@@ -2,7 +2,7 @@
 # arrays of n_tables: name, detail, median_text, p90_text, naive_text, formula.
 array who_color[2] = [blue, orange]
 array who_name[2] = ['updraft', 'naive formula']
-set title title . "\n" . subtitle noenhanced
+set title head(title, subtitle) noenhanced
 unset grid
 if (!in_terminal) {
     set logscale x 10

@@ -6,7 +6,7 @@ array heat_name[4] = ['idle', 'below half of the busiest', 'half and more', 'the
 array node_shape[6] = [5, 13, 9, 7, 5, 15]
 array node_color[6] = [green, '#606060', '#606060', blue, '#A0A0A0', pink]
 array node_size[6] = [2.6, 2.0, 1.6, 2.6, 2.0, 2.4]
-set title title . "\n" . subtitle noenhanced
+set title head(title, subtitle) noenhanced
 unset tics
 unset border
 unset grid

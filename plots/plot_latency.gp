@@ -12,7 +12,7 @@ do for [d = -1:7] { set ytics add (sprintf('%g', 10.0**d) 10.0**d); \
     set ytics add (sprintf('%g', 2 * 10.0**d) 2 * 10.0**d); set ytics add (sprintf('%g', 5 * 10.0**d) 5 * 10.0**d) }
 set xlabel 'message size per rank'
 set ylabel 'latency [µs]'
-set title title . "\n" . subtitle noenhanced offset 0, (n_marks > 0 ? 0.8 : 0)
+set title head(title, subtitle) noenhanced offset 0, (n_marks > 0 ? 0.8 : 0)
 if (!in_terminal) {
     set key top left reverse Left samplen 2 spacing 1.15
     do for [m = 1:n_marks] {

@@ -4,7 +4,7 @@ set xrange [low:high]
 set yrange [low:high]
 set xlabel 'measured [µs or tokens/s, as the table has it]'
 set ylabel 'predicted, in the same unit'
-set title title . "\n" . subtitle noenhanced
+set title head(title, subtitle) noenhanced
 set samples 200
 if (!in_terminal) {
     set key top left reverse Left samplen 1.5 spacing 1.15 opaque

@@ -6,7 +6,7 @@ array status_shape[4] = [7, 6, 5, 3]
 array status_letter[4] = ['o', '?', 'x', 'B']
 array status_name[4] = ['worth doing', 'not told from nothing', 'harmful', 'blocked']
 axis_name = 'gain in throughput over today [%], with its 95 % interval'
-set title title . "\n" . subtitle noenhanced
+set title head(title, subtitle) noenhanced
 unset ytics
 unset grid
 if (!in_terminal) {

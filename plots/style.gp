@@ -17,3 +17,5 @@ if (in_terminal) { unset grid; set tics in }
 # 43008 -> "42 KiB": ticks of a size axis.
 size_label(x) = x < 1024 ? sprintf('%g B', x) : x < 1024**2 ? sprintf('%g KiB', x / 1024) : \
     x < 1024**3 ? sprintf('%g MiB', x / 1024**2) : sprintf('%g GiB', x / 1024**3)
+# Title and subtitle; a terminal cuts the second to its width, for a title that is too long is dropped.
+head(first, second) = first . "\n" . (in_terminal && strlen(second) > columns - 4 ? second[1:columns - 6] . '~' : second)
