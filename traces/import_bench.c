@@ -145,8 +145,7 @@ static const char *put(struct import *im, const struct facts *f, const char *met
     return NULL;
 }
 
-/* --- Text blocks ---------------------------------------------------------------------------------
- */
+/* --- Text blocks ----------------------------------------------------------------------------- */
 
 struct text_reader {
     struct import *im;
@@ -232,8 +231,7 @@ static enum status parse_text(struct import *im, struct err *err)
     return STATUS_OK;
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 struct json_reader {
     struct import *im;

@@ -81,8 +81,7 @@ static struct record new_record(const struct reader *rd, enum record_what what, 
     return r;
 }
 
-/* --- Titles and headers --------------------------------------------------------------------------
- */
+/* --- Titles and headers ---------------------------------------------------------------------- */
 
 static int has(const char *s, size_t len, const char *word)
 {
@@ -208,8 +207,7 @@ static int read_columns(struct reader *rd, const struct word *w, int n)
     return 1;
 }
 
-/* --- Rows ----------------------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------------------ */
 
 static int is_self(struct word w)
 {
@@ -304,8 +302,7 @@ static int number_row(struct reader *rd, const struct word *w, int n, int64_t li
     return 1;
 }
 
-/* --- What the matrices say together --------------------------------------------------------------
- */
+/* --- What the matrices say together ---------------------------------------------------------- */
 
 static const struct matrix *find(const struct reader *rd, int box, enum kind kind, int p2p,
                                  int bidirectional)
@@ -428,8 +425,7 @@ enum status link_tables_parse(struct import *im, struct err *err)
     return status;
 }
 
-/* --- nvbandwidth ---------------------------------------------------------------------------------
- */
+/* --- nvbandwidth ----------------------------------------------------------------------------- */
 
 /* The direction is the test case's, from the tool's source: the arrows in its titles point the
  * other way. A read copies from the column's GPU to the row's, a write from the row's to the
