@@ -29,9 +29,10 @@ NVCC ?= $(CUDA_HOME)/bin/nvcc
 AR ?= ar
 B := build$(if $(filter-out gcc,$(notdir $(CC))),-$(notdir $(CC)))$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(COVERAGE),-cov)$(if $(STATIC),-static)
 
+# clang's NAN is a float, so there its every use would be a promotion.
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wwrite-strings -Wpointer-arith -Wvla -Wformat=2 -Wundef \
-	-Wdouble-promotion -fno-common
+	$(if $(findstring clang,$(CC)),,-Wdouble-promotion) -fno-common
 OPT := -O2 -g
 ALL_CPPFLAGS = -I. -D_GNU_SOURCE $(PKG_CPPFLAGS) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 $(OPT) $(WARNINGS) $(if $(WERROR),-Werror) \
@@ -109,8 +110,8 @@ $(B)/%.cu.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(NVCC) $(ALL_NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
-$(B)/libupdraft.a: $(LIB_OBJ)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(B)/libupdraft.a: $(LIB_OBJ) $(B)/config.mk
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 $(B)/updraft: $(B)/updraft.o $(B)/libupdraft.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(B)/updraft.o $(B)/libupdraft.a $(LIBS)
 

@@ -25,10 +25,15 @@ static int compare_keys(const struct record *a, const struct record *b)
     return strcmp(a->placement, b->placement);
 }
 
+/* What is sorted. */
+struct ref {
+    const struct record *record;
+};
+
 static int compare_records(const void *va, const void *vb)
 {
-    const struct record *a = *(const struct record *const *)va;
-    const struct record *b = *(const struct record *const *)vb;
+    const struct record *a = ((const struct ref *)va)->record;
+    const struct record *b = ((const struct ref *)vb)->record;
     int d = compare_keys(a, b);
     if (d != 0)
         return d;
@@ -60,19 +65,19 @@ static int has_point(const struct record *r)
 }
 
 /* The records of one size become one point. `logs` has room for n numbers. */
-static struct point combine(const struct record *const *r, size_t n, double *logs)
+static struct point combine(const struct ref *r, size_t n, double *logs)
 {
     size_t used = 0;
     double one = 0; /* kept as it was written, not through log and exp */
-    struct point p = {.bytes = (double)r[0]->size_bytes, .spread = NAN};
+    struct point p = {.bytes = (double)r[0].record->size_bytes, .spread = NAN};
     for (size_t i = 0; i < n; i++) {
-        if (!has_point(r[i]))
+        if (!has_point(r[i].record))
             continue;
         if (used == 0) {
-            p.origin = r[i]->origin;
-            p.line = r[i]->line;
+            p.origin = r[i].record->origin;
+            p.line = r[i].record->line;
         }
-        one = r[i]->value;
+        one = r[i].record->value;
         logs[used++] = log(one);
     }
     p.records = (int)used;
@@ -95,17 +100,17 @@ enum status curves_collect(struct curves *cs, const struct records *rs,
 {
     *cs = (struct curves){0};
     size_t n = 0, cap = 0;
-    const struct record **r = malloc((rs->n ? rs->n : 1) * sizeof *r);
+    struct ref *r = malloc((rs->n ? rs->n : 1) * sizeof *r);
     double *logs = malloc((rs->n ? rs->n : 1) * sizeof *logs);
     if (r == NULL || logs == NULL)
         goto memory;
     for (size_t i = 0; i < rs->n; i++)
         if ((want ? want : default_want)(&rs->v[i]))
-            r[n++] = &rs->v[i];
+            r[n++].record = &rs->v[i];
     qsort(r, n, sizeof *r, compare_records);
     for (size_t i = 0; i < n;) {
         size_t end = i + 1;
-        while (end < n && compare_keys(r[i], r[end]) == 0)
+        while (end < n && compare_keys(r[i].record, r[end].record) == 0)
             end++;
         if (cs->n == cap) {
             cap = cap ? 2 * cap : 16;
@@ -115,12 +120,12 @@ enum status curves_collect(struct curves *cs, const struct records *rs,
             cs->v = v;
         }
         struct curve *c = &cs->v[cs->n++];
-        *c = (struct curve){.key = r[i], .points = malloc((end - i) * sizeof *c->points)};
+        *c = (struct curve){.key = r[i].record, .points = malloc((end - i) * sizeof *c->points)};
         if (c->points == NULL)
             goto memory;
         while (i < end) {
             size_t same = i + 1;
-            while (same < end && r[same]->size_bytes == r[i]->size_bytes)
+            while (same < end && r[same].record->size_bytes == r[i].record->size_bytes)
                 same++;
             struct point p = combine(r + i, same - i, logs);
             if (p.records > 0)

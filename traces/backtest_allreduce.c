@@ -49,15 +49,16 @@ static int is_allreduce(const struct record *r)
            strstr(r->method, "eager") == NULL;
 }
 
-/* FNV-1a over the numbers. */
+/* FNV-1a, a word at a time, over the numbers. */
 static uint64_t print_of(const struct curve *c)
 {
     uint64_t h = 1469598103934665603u;
     for (size_t i = 0; i < c->n_points; i++) {
-        double v[] = {c->points[i].bytes, c->points[i].us};
-        const unsigned char *b = (const unsigned char *)v;
-        for (size_t k = 0; k < sizeof v; k++)
-            h = (h ^ b[k]) * 1099511628211u;
+        uint64_t bytes, us;
+        memcpy(&bytes, &c->points[i].bytes, sizeof bytes);
+        memcpy(&us, &c->points[i].us, sizeof us);
+        h = (h ^ bytes) * 1099511628211u;
+        h = (h ^ us ^ h >> 29) * 1099511628211u;
     }
     return h;
 }

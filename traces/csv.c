@@ -70,6 +70,8 @@ struct builder {
 
 static enum status set_header(struct csv *t, char **cells, int n, struct err *err)
 {
+    if (n < 1)
+        return STATUS_OK;
     t->header = malloc((size_t)n * sizeof *t->header);
     if (t->header == NULL)
         return err_set(err, STATUS_FAILED, "out of memory");

@@ -81,8 +81,10 @@ static enum status nothing(const struct fits *fs, const char *path, size_t n_pat
                        path, n_paths > 1 ? " and the others" : "");
     const struct unfit *best = &fs->unfit[0];
     for (size_t i = 1; i < fs->n_unfit; i++)
-        if (fs->unfit[i].curve->n_points > best->curve->n_points)
+        if (fs->unfit[i].n_points > best->n_points)
             best = &fs->unfit[i];
+    if (best->curve == NULL)
+        return best->err.status;
     const struct record *key = best->curve->key;
     return err_set(err, best->err.status, "%s: %s %s, %d ranks: %s%s", path,
                    key->impl[0] ? key->impl : "unnamed", record_what_name(key->what), key->ranks,
@@ -104,9 +106,9 @@ enum status fits_load(struct fits *fs, const char *const *paths, size_t n,
     if (status != STATUS_OK)
         goto out;
     size_t most = fs->curves.n ? fs->curves.n : 1;
-    fs->v = malloc(most * sizeof *fs->v);
-    work = malloc(most * sizeof *work);
-    fs->unfit = malloc(most * sizeof *fs->unfit);
+    fs->v = calloc(most, sizeof *fs->v);
+    work = calloc(most, sizeof *work);
+    fs->unfit = calloc(most, sizeof *fs->unfit);
     if (fs->v == NULL || fs->unfit == NULL || work == NULL) {
         status = err_set(err, STATUS_FAILED, "out of memory");
         goto out;
@@ -115,7 +117,7 @@ enum status fits_load(struct fits *fs, const char *const *paths, size_t n,
         const struct curve *c = &fs->curves.v[i];
         if (!matches(filter, c->key))
             continue;
-        struct unfit u = {c, {STATUS_OK, ""}};
+        struct unfit u = {c, c->n_points, {STATUS_OK, ""}};
         if (fit_curve(&fs->v[fs->n], c, &u.err) == STATUS_OK)
             fs->n++;
         else if (u.err.status == STATUS_UNSUPPORTED)

@@ -174,7 +174,8 @@ static enum status get(const struct json_doc *doc, const cJSON *o, const char *k
         *x = fallback;
         return STATUS_OK;
     }
-    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble) || item->valuedouble < min)
+    if (item == NULL || !cJSON_IsNumber(item) || !isfinite(item->valuedouble) ||
+        item->valuedouble < min)
         return json_doc_error(doc, item ? item : o, err, "%s: a number of at least %g was expected",
                               key, min);
     *x = item->valuedouble;
@@ -187,7 +188,7 @@ static enum status get_text(const struct json_doc *doc, const cJSON *o, const ch
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, key);
     if (item == NULL && !required)
         return STATUS_OK;
-    if (!cJSON_IsString(item) || strlen(item->valuestring) >= cap)
+    if (item == NULL || !cJSON_IsString(item) || strlen(item->valuestring) >= cap)
         return json_doc_error(doc, item ? item : o, err,
                               "%s: a text of at most %zu characters was expected", key, cap - 1);
     memcpy(to, item->valuestring, strlen(item->valuestring) + 1);
@@ -348,7 +349,7 @@ static enum status read_document(struct costs *cs, const struct json_doc *doc, s
     enum status status = STATUS_OK;
     size_t had = cs->n;
     struct cost *c = malloc(sizeof *c);
-    double version;
+    double version = 0;
     const cJSON *models = cJSON_GetObjectItemCaseSensitive(doc->root, "models");
     if (c == NULL)
         status = err_set(err, STATUS_FAILED, "out of memory");
@@ -365,7 +366,8 @@ static enum status read_document(struct costs *cs, const struct json_doc *doc, s
     if (status == STATUS_OK && !cJSON_IsArray(models))
         status =
             json_doc_error(doc, models ? models : doc->root, err, "models: a list was expected");
-    for (const cJSON *o = status == STATUS_OK ? models->child : NULL; o != NULL; o = o->next) {
+    for (const cJSON *o = status == STATUS_OK && models != NULL ? models->child : NULL; o != NULL;
+         o = o->next) {
         status = read_model(c, doc, o, err);
         if (status == STATUS_OK && costs_add(cs, c) != 0)
             status = err_set(err, STATUS_FAILED, "out of memory");

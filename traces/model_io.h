@@ -23,6 +23,7 @@ struct fits {
     size_t n;
     struct unfit {
         const struct curve *curve;
+        size_t n_points;
         struct err err; /* why this curve has no model */
     } * unfit;
     size_t n_unfit;
