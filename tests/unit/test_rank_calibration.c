@@ -17,7 +17,7 @@
 #include "model/rank.h"
 #include "tests/near.h"
 
-enum { N_OPTIONS = 5, WORLDS = 1000 };
+enum { N_OPTIONS = 5, WORLDS = 2000 };
 
 static struct cost line(const char *impl, double alpha_us, double beta_us)
 {
