@@ -3,7 +3,7 @@
  *
  * Exchange buffer: BUFFERS x [source rank][slot].
  */
-#include "kernels/device.cuh"
+#include "kernels/small.cuh"
 
 namespace updraft {
 
@@ -53,6 +53,33 @@ __global__ void __launch_bounds__(KERNELS_MAX_THREADS) oneshot(const __grid_cons
     }
 }
 
+template <int DTYPE, int N>
+__global__ void __launch_bounds__(32 * N) oneshot_small(const __grid_constant__ Params p)
+{
+    __shared__ uint4 tile[N * TILE];
+    const int rank = p.first_rank + static_cast<int>(blockIdx.y);
+    const Local &local = p.local[blockIdx.y];
+    Control *const control = local.control;
+    const int lane = static_cast<int>(threadIdx.x % 32), i = static_cast<int>(blockIdx.x) * TILE + lane;
+    const int peer = (rank + static_cast<int>(threadIdx.x / 32)) % N;
+    const bool mine = peer == rank, here = i < p.packs;
+    uint4 *const own = control->peers[rank], *const to = control->peers[peer];
+    const uint4 x = here ? load_words(p, local.in, i) : make_uint4(0, 0, 0, 0);
+    const Turn t = begin_turn(p, control, rank);
+    const size_t slot = p.slot, at = t.buffer() * N * slot + i;
+    if (here && !mine)
+        put(to + at + rank * slot, x);
+    clear_small(own + t.stale_buffer() * N * slot + peer * slot, i, t.stale());
+    tile[peer * TILE + lane] = here && !mine ? get(own + at + peer * slot) : x;
+    __syncthreads();
+    end_turn(p, t, control);
+    const int first = static_cast<int>(blockIdx.x) * TILE * WORDS;
+#pragma unroll
+    for (int w = static_cast<int>(threadIdx.x); w < TILE * WORDS; w += 32 * N)
+        if (4 * (first + w) < p.bytes)
+            static_cast<uint32_t *>(local.out)[first + w] = sum_word<DTYPE, N>(tile, w);
+}
+
 } // namespace updraft
 
 static size_t exchange_bytes(const struct kernels_layout *l)
@@ -64,6 +91,10 @@ static size_t exchange_bytes(const struct kernels_layout *l)
 static int enqueue(const struct kernels_call *call, void *stream)
 {
     const int ranks = call->layout.ranks;
+    if (updraft::is_small(call, 1))
+        return updraft::enqueue_launch(
+            call, {UPDRAFT_INSTANCE_UP_TO(updraft::oneshot_small, call), 1, updraft::TILE, 0},
+            stream);
     return updraft::enqueue_launch(call,
                                    {UPDRAFT_INSTANCE(updraft::oneshot, call), 1,
                                     updraft::tile_for(call, ranks), ranks},

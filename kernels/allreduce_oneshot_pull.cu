@@ -19,7 +19,7 @@ __host__ __device__ inline size_t pull_data_lines(int slot_packs, int sources)
     return static_cast<size_t>(BUFFERS) * sources * slot_packs;
 }
 
-template <int DTYPE>
+template <int DTYPE, int N>
 __global__ void __launch_bounds__(KERNELS_MAX_THREADS) oneshot_pull(const __grid_constant__ Params p)
 {
     const int rank = p.first_rank + static_cast<int>(blockIdx.y);
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(KERNELS_MAX_THREADS) oneshot_pull(const __grid
     const void *const in = local.in;
     void *const out = local.out;
     Control *const control = local.control;
-    const int tile = p.tile, part = ceil_div(p.packs, static_cast<int>(gridDim.x));
+    const int part = ceil_div(p.packs, static_cast<int>(gridDim.x));
     const int first = static_cast<int>(blockIdx.x) * part, end = min(first + part, p.packs);
     touch(control->peers);
     touch_pack(p, in, first + static_cast<int>(threadIdx.x));
@@ -54,22 +54,30 @@ __global__ void __launch_bounds__(KERNELS_MAX_THREADS) oneshot_pull(const __grid
     }
     __syncthreads();
     end_turn(p, t, control);
-    for (int base = first; base < end; base += tile) {
-        const int packs = min(tile, end - base);
-        each_after(rank, p.ranks, packs, [&](int from, int i) {
-            const uint4 *slots = control->peers[from] + t.buffer() * sources * slot;
-            tile_memory[from * tile + i] =
-                from == rank ? load_pack(p, in, base + i)
-                             : load_line(slots + (p.shared ? from : 0) * slot + base + i);
-        });
-        __syncthreads();
-        const uint32_t *words = reinterpret_cast<const uint32_t *>(tile_memory);
-        for (int w = static_cast<int>(threadIdx.x); w < packs * WORDS;
-             w += static_cast<int>(blockDim.x))
-            store_word(p, out, base * WORDS + w,
-                       round_to<DTYPE>(sum_rows<DTYPE>(words + w, tile * WORDS, p.ranks)));
-        if (base + tile < end)
-            __syncthreads();
+    /* Own data too is read where it was published: then all loads are alike, and in flight together. */
+    for (int i = first + static_cast<int>(threadIdx.x); i < end;
+         i += static_cast<int>(blockDim.x)) {
+        const size_t at = t.buffer() * sources * slot + i;
+        uint4 v[N];
+#pragma unroll
+        for (int r = 0; r < N; r++)
+            if (r < p.ranks)
+                v[r] = load_line(control->peers[r] + at + (p.shared ? r * slot : 0));
+        float2 sum[WORDS];
+#pragma unroll
+        for (int r = 0; r < N; r++) {
+            const uint32_t w[WORDS] = {v[r].x, v[r].y, v[r].z, v[r].w};
+            if (r < p.ranks)
+#pragma unroll
+                for (int k = 0; k < WORDS; k++) {
+                    const float2 x = unpack<DTYPE>(w[k]);
+                    sum[k].x = r == 0 ? x.x : sum[k].x + x.x;
+                    sum[k].y = r == 0 ? x.y : sum[k].y + x.y;
+                }
+        }
+        store_pack(p, out, i,
+                   make_uint4(round_to<DTYPE>(sum[0]), round_to<DTYPE>(sum[1]),
+                              round_to<DTYPE>(sum[2]), round_to<DTYPE>(sum[3])));
     }
 }
 
@@ -84,10 +92,7 @@ static size_t exchange_bytes(const struct kernels_layout *l)
 
 static int enqueue(const struct kernels_call *call, void *stream)
 {
-    const int ranks = call->layout.ranks;
-    return updraft::enqueue_launch(call,
-                                   {UPDRAFT_INSTANCE(updraft::oneshot_pull, call), 1,
-                                    updraft::tile_for(call, ranks), ranks},
+    return updraft::enqueue_launch(call, {UPDRAFT_INSTANCE_UP_TO(updraft::oneshot_pull, call), 1, 0, 0},
                                    stream);
 }
 

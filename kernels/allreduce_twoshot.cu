@@ -6,6 +6,7 @@
  *                              results [owner][shard slot] }.
  */
 #include "kernels/shards.cuh"
+#include "kernels/small.cuh"
 
 namespace updraft {
 
@@ -89,6 +90,47 @@ __global__ void __launch_bounds__(KERNELS_MAX_THREADS) twoshot(const __grid_cons
         });
 }
 
+template <int DTYPE, int N>
+__global__ void __launch_bounds__(32 * N) twoshot_small(const __grid_constant__ Params p)
+{
+    __shared__ uint4 tile[N * TILE];
+    const int rank = p.first_rank + static_cast<int>(blockIdx.y);
+    const Local &local = p.local[blockIdx.y];
+    Control *const control = local.control;
+    const int lane = static_cast<int>(threadIdx.x % 32), i = static_cast<int>(blockIdx.x) * TILE + lane;
+    const int peer = (rank + static_cast<int>(threadIdx.x / 32)) % N;
+    const bool mine = peer == rank;
+    /* Whether pack i exists in the peer's shard, which this thread sends and gets back summed, and
+     * in this rank's, to which it adds the peer's part. */
+    const bool theirs_here = i < min(p.shard, p.packs - peer * p.shard);
+    const bool ours_here = i < min(p.shard, p.packs - rank * p.shard);
+    uint4 *const own = control->peers[rank], *const to = control->peers[peer];
+    const uint4 x =
+        theirs_here ? load_words(p, local.in, peer * p.shard + i) : make_uint4(0, 0, 0, 0);
+    const Turn t = begin_turn(p, control, rank);
+    const size_t slot = p.slot, at = t.buffer() * 2 * N * slot + i;
+    if (theirs_here && !mine)
+        put(to + at + rank * slot, x);
+    uint4 *const marks = own + t.stale_buffer() * 2 * N * slot + peer * slot;
+    clear_small(marks, i, t.stale());
+    clear_small(marks + N * slot, i, t.stale());
+    tile[peer * TILE + lane] = ours_here && !mine ? get(own + at + peer * slot) : x;
+    __syncthreads();
+    end_turn(p, t, control);
+    uint32_t *const words = reinterpret_cast<uint32_t *>(tile);
+#pragma unroll
+    for (int w = static_cast<int>(threadIdx.x); w < TILE * WORDS; w += 32 * N)
+        words[w] = sum_word<DTYPE, N>(tile, w); /* in place: no other thread reads this column */
+    __syncthreads();
+    uint4 y = tile[lane];
+    if (ours_here && !mine)
+        put(to + at + (N + rank) * slot, y);
+    if (theirs_here && !mine)
+        y = get(own + at + (N + peer) * slot);
+    if (theirs_here)
+        store_words(p, local.out, peer * p.shard + i, y);
+}
+
 } // namespace updraft
 
 static size_t exchange_bytes(const struct kernels_layout *l)
@@ -101,6 +143,10 @@ static size_t exchange_bytes(const struct kernels_layout *l)
 static int enqueue(const struct kernels_call *call, void *stream)
 {
     const int ranks = call->layout.ranks;
+    if (updraft::is_small(call, ranks))
+        return updraft::enqueue_launch(
+            call, {UPDRAFT_INSTANCE_UP_TO(updraft::twoshot_small, call), ranks, updraft::TILE, 0},
+            stream);
     return updraft::enqueue_launch(call,
                                    {UPDRAFT_INSTANCE(updraft::twoshot, call), ranks,
                                     updraft::tile_for(call, ranks), ranks},

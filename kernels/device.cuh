@@ -269,6 +269,15 @@ __device__ __forceinline__ void touch_pack(const Params &p, const void *in, int 
         touch(static_cast<const char *>(in) + KERNELS_PACK_BYTES * static_cast<size_t>(i));
 }
 
+/* Waits as the call says. Out of line, to keep the kernels short. */
+static __device__ __noinline__ void wait_delay(const uint32_t *skew, uint32_t at)
+{
+    const uint32_t delay = skew[at];
+    const long long start = clock64();
+    while (clock64() - start < delay)
+        ;
+}
+
 __device__ __forceinline__ Turn begin_turn(const Params &p, const Control *control, int rank)
 {
     Turn t;
@@ -276,12 +285,8 @@ __device__ __forceinline__ Turn begin_turn(const Params &p, const Control *contr
     t.epoch = row.x + 1;
     t.last = row.y;
     t.before = row.z;
-    if (p.skew != nullptr) {
-        const uint32_t delay = p.skew[(t.epoch * p.ranks + rank) % p.skew_len];
-        const long long start = clock64();
-        while (clock64() - start < delay)
-            ;
-    }
+    if (__builtin_expect(p.skew != nullptr, 0))
+        wait_delay(p.skew, (t.epoch * p.ranks + rank) % p.skew_len);
     return t;
 }
 
@@ -371,6 +376,20 @@ inline int enqueue_launch(const kernels_call *c, const Launch &launch, void *str
                             static_cast<cudaStream_t>(stream));
 }
 
+/* Whether the short kernels can run it: one tile of one warp a peer for each block, whole words, the
+ * exchange in every rank's own memory, and a number of ranks that there is an instance for. */
+inline bool is_small(const kernels_call *c, int shards)
+{
+    const int ranks = c->layout.ranks, size = c->dtype == KERNELS_FP32 ? 4 : 2;
+    const int64_t packs = (c->count * size + KERNELS_PACK_BYTES - 1) / KERNELS_PACK_BYTES;
+    uintptr_t bits = static_cast<uintptr_t>(c->count * size) & 3;
+    for (int r = c->first_rank; r < c->first_rank + c->local_ranks; r++)
+        bits |= (reinterpret_cast<uintptr_t>(c->in[r]) | reinterpret_cast<uintptr_t>(c->out[r])) & 15;
+    return (ranks == 2 || ranks == 4 || ranks == 8 || ranks == 16) && c->threads == 32 * ranks &&
+           !c->layout.shared && bits == 0 &&
+           c->blocks * 32 >= (packs + shards - 1) / shards;
+}
+
 /* Packs of a tile such that every warp has one peer to deal with. */
 inline int tile_for(const kernels_call *c, int peers)
 {
@@ -383,6 +402,17 @@ inline int tile_for(const kernels_call *c, int peers)
     ((call)->dtype == KERNELS_BF16   ? reinterpret_cast<const void *>(&kernel<KERNELS_BF16>)       \
      : (call)->dtype == KERNELS_FP16 ? reinterpret_cast<const void *>(&kernel<KERNELS_FP16>)       \
                                      : reinterpret_cast<const void *>(&kernel<KERNELS_FP32>))
+
+/* The same for a type and a number of ranks, or the next larger one. */
+#define UPDRAFT_INSTANCE_UP_TO(kernel, call)                                                       \
+    ((call)->layout.ranks <= 2   ? UPDRAFT_INSTANCE_N(kernel, call, 2)                             \
+     : (call)->layout.ranks <= 4 ? UPDRAFT_INSTANCE_N(kernel, call, 4)                             \
+     : (call)->layout.ranks <= 8 ? UPDRAFT_INSTANCE_N(kernel, call, 8)                             \
+                                 : UPDRAFT_INSTANCE_N(kernel, call, 16))
+#define UPDRAFT_INSTANCE_N(kernel, call, N)                                                        \
+    ((call)->dtype == KERNELS_BF16   ? reinterpret_cast<const void *>(&kernel<KERNELS_BF16, N>)    \
+     : (call)->dtype == KERNELS_FP16 ? reinterpret_cast<const void *>(&kernel<KERNELS_FP16, N>)    \
+                                     : reinterpret_cast<const void *>(&kernel<KERNELS_FP32, N>))
 
 } // namespace updraft
 

@@ -11,7 +11,7 @@
 
 static const int64_t counts[] = {1, 3, 4, 8, 9, 17, 128, 1003, 21504, 33331, 70001};
 static const int block_counts[] = {1, 2, 3, 5, 8};
-static const int thread_counts[] = {32, 64, 96, 256, 512};
+static const int thread_counts[] = {32, 64, 128, 256, 512};
 enum { COUNTS = sizeof counts / sizeof counts[0], CAPACITY = 49168 };
 
 struct totals {
@@ -24,9 +24,20 @@ static struct cuda_grid grid_for(uint64_t random, int ranks, int quick)
     int most = 128 / ranks; /* blocks of one GPU with at least 128 resident ones */
     struct cuda_grid g = {block_counts[random % 5], thread_counts[(random >> 8) % 5]};
     g.blocks = g.blocks > most ? most : g.blocks;
-    if (quick && g.threads > 96)
-        g.threads = 96;
+    if (quick && g.threads > 128)
+        g.threads = 128;
     return g;
+}
+
+/* The grid on which a message is one pass of a warp a peer and 32 packs: some kernels have a short
+ * way for it. 0 where there is none. */
+static int straight_grid(int ranks, int64_t bytes, int quick, struct cuda_grid *g)
+{
+    int64_t tiles = (bytes + 32 * KERNELS_PACK_BYTES - 1) / (32 * KERNELS_PACK_BYTES);
+    if (tiles > KERNELS_MAX_BLOCKS || (quick && tiles > 8))
+        return 0;
+    *g = (struct cuda_grid){(int)tiles, 32 * ranks};
+    return 1;
 }
 
 static enum outcome check_graph(struct cuda_comm *c, enum cuda_node_kind kind, int64_t bytes,
@@ -66,6 +77,13 @@ static enum outcome check_comm(const struct cuda_setup *setup, int quick, struct
         outcome = check_graph(&c, CUDA_CHECKED, bytes, grid, 5, quick ? 1 : 2, t, err);
         if (outcome == OUTCOME_OK && i % 2 == 0)
             outcome = check_graph(&c, CUDA_CHECKED_SKEWED, bytes, grid, 5, 1, t, err);
+        if (outcome == OUTCOME_OK && straight_grid(setup->ranks, bytes, quick, &grid)) {
+            outcome = check_graph(&c, CUDA_CHECKED, bytes, grid, 5, 2, t, err);
+            if (outcome == OUTCOME_OK)
+                outcome = check_graph(&c, CUDA_CHECKED_SKEWED, bytes, grid, 5, 1, t, err);
+            if (outcome == OUTCOME_UNSUPPORTED) /* too many blocks for this GPU */
+                outcome = OUTCOME_OK;
+        }
         if (outcome == OUTCOME_OK && counts[i] <= 1003)
             outcome = cuda_comm_check_on_host(&c, bytes, grid, &checked, &wrong, err);
         if (wrong > 0)
