@@ -1,7 +1,7 @@
 /* Every allreduce kernel against the reference, on this machine's GPUs: all rank counts and types,
  * odd sizes, unaligned tails and pointers, in place, messages in parts, grids that vary from
  * call to call, replayed graphs, skewed arrivals. Exits with 77 where there is no GPU.
- * `check_kernels quick` takes a part of it (for compute-sanitizer). */
+ * `check_kernels quick [NAME]` takes a part of it (for compute-sanitizer), of one kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +181,8 @@ int main(int argc, char **argv)
     failed += wrong > 0;
     for (int k = 0; kernels[k].name != NULL; k++)
         for (int host = 0; host < 2; host++) {
+            if (argc > 2 && strcmp(argv[2], kernels[k].name) != 0)
+                continue;
             struct totals t = {0, 0, 0};
             enum outcome outcome = check_kernel(&kernels[k], host, gpus, quick, &t, &err);
             printf("%-6s %-12s %4ld communicators %6ld calls %lld wrong elements%s\n",
