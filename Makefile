@@ -6,16 +6,12 @@ comma := ,
 
 # Knobs: auto, yes or no. `yes` and absent is an error that points at $(B)/config.log.
 CUDA   ?= auto
-NCCL   ?= auto
-MPI    ?= auto
-HWLOC  ?= auto
 STATIC ?=
 SANITIZE ?=
 COVERAGE ?=
 WERROR ?=
 V ?=
 CUDA_HOME  ?= /usr/local/cuda
-NCCL_HOME  ?=
 CUDA_ARCHS ?= 80 86 89 90 100 120
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -54,7 +50,7 @@ ifneq ($(filter-out $(NO_CONFIG),$(GOALS)),)
 include $(B)/config.mk
 endif
 
-KNOBS := $(CUDA) $(NCCL) $(MPI) $(HWLOC) $(CUDA_HOME) $(NCCL_HOME) $(CC) $(STATIC) $(CFLAGS) $(LDFLAGS)
+KNOBS := $(CUDA) $(CUDA_HOME) $(CC) $(STATIC) $(CFLAGS) $(LDFLAGS)
 $(B)/knobs: FORCE
 	@mkdir -p $(@D); echo '$(KNOBS)' | cmp -s - $@ || echo '$(KNOBS)' >$@
 
@@ -63,7 +59,6 @@ GSL_LIBS    := $(call lib,-lgsl -lgslcblas) -lm
 CJSON_LIBS  := $(call lib,-lcjson)
 SQLITE_LIBS := $(call lib,-lsqlite3) -lpthread -ldl -lm
 CUDA_LIBS   := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
-NCCL_INC    := $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) -isystem $(CUDA_HOME)/include
 
 # try(NAME, knob, program, flags): HAVE_NAME is 1 where the program compiles and links.
 try = if [ '$(2)' = no ]; then echo 'HAVE_$(1) :='; \
@@ -76,10 +71,7 @@ $(B)/config.mk: $(B)/knobs Makefile
 	$(call try,GSL,yes,#include <gsl/gsl_version.h>\n#include <gsl/gsl_math.h>\nint main(void){return gsl_isnan(0.0);}\n,$(GSL_LIBS)) && \
 	$(call try,CJSON,yes,#include <cjson/cJSON.h>\nint main(void){return cJSON_Version()==0;}\n,$(CJSON_LIBS)) && \
 	$(call try,SQLITE,yes,#include <sqlite3.h>\nint main(void){return sqlite3_libversion_number()==0;}\n,$(SQLITE_LIBS)) && \
-	$(call try,HWLOC,$(HWLOC),#include <hwloc.h>\nint main(void){return hwloc_get_api_version()==0;}\n,-lhwloc) && \
-	$(call try,CUDA,$(CUDA),#include <cuda_runtime_api.h>\nint main(void){int n;return cudaGetDeviceCount(&n);}\n,-I$(CUDA_HOME)/include $(CUDA_LIBS)) && \
-	$(call try,NCCL,$(NCCL),#include <nccl.h>\nint main(void){return NCCL_MAJOR==0;}\n,$(NCCL_INC)) && \
-	$(call try,MPI,$(MPI),#include <mpi.h>\nint main(void){return MPI_Init(0$(comma)0);}\n,$$(pkg-config --cflags --libs ompi-c 2>/dev/null || echo -lmpi)); } >$@.tmp && mv $@.tmp $@
+	$(call try,CUDA,$(CUDA),#include <cuda_runtime_api.h>\nint main(void){int n;return cudaGetDeviceCount(&n);}\n,-I$(CUDA_HOME)/include $(CUDA_LIBS)); } >$@.tmp && mv $@.tmp $@
 	@sed -n 's/HAVE_\(.*\) := 1/  with \1/p; s/HAVE_\(.*\) :=$$/  without \1/p' $@ >&2
 
 $(B)/flags: FORCE
@@ -97,10 +89,9 @@ KERNEL_SRC  := $(sort $(wildcard kernels/*.cu))
 endif
 LIB_SRC := $(MODEL_SRC) $(TRACES_SRC) $(PLOTS_SRC) $(MEASURE_SRC)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(KERNEL_SRC:%.cu=$(B)/%.cu.o)
-LIBS = $(CJSON_LIBS) $(SQLITE_LIBS) $(GSL_LIBS) $(if $(HAVE_HWLOC),-lhwloc) $(if $(HAVE_CUDA),$(CUDA_LIBS)) -lpthread -lm -ldl
+LIBS = $(CJSON_LIBS) $(SQLITE_LIBS) $(GSL_LIBS) $(if $(HAVE_CUDA),$(CUDA_LIBS)) -lpthread -lm -ldl
 
-$(B)/measure/%.o: private PKG_CPPFLAGS += $(if $(HAVE_CUDA),-DHAVE_CUDA -isystem $(CUDA_HOME)/include) \
-	$(if $(HAVE_NCCL),-DHAVE_NCCL $(NCCL_INC)) $(if $(HAVE_HWLOC),-DHAVE_HWLOC)
+$(B)/measure/%.o: private PKG_CPPFLAGS += $(if $(HAVE_CUDA),-DHAVE_CUDA -isystem $(CUDA_HOME)/include)
 $(B)/plots/%.o $(B)/traces/%.o: private PKG_CPPFLAGS += -DDATADIR='"$(DATADIR)"'
 
 $(B)/%.o: %.c $(B)/flags

@@ -406,6 +406,7 @@ void nccl_rank_main(struct nccl_group *g, int rank)
                         k->lib.comm_deregister(k->comm, k->handles[i]);
                 k->lib.comm_destroy(k->comm);
             }
+            free(k->host);
             sem_post(&g->done);
             return;
         }
@@ -417,6 +418,7 @@ void nccl_rank_main(struct nccl_group *g, int rank)
         sem_post(&g->done);
         /* The others may wait in a collective for this rank: the group is over. */
         if (outcome != OUTCOME_OK)
-            return;
+            break;
     }
+    free(k->host);
 }

@@ -9,6 +9,7 @@ for ranks in 2 8; do
         --sizes 8,1000,43008,64K --iterations 3 --method back_to_back --timeout 120 -o "$dir/$ranks.jsonl"
     code=$?
     [ $code = 5 ] && exit 77
+    [ $code = 4 ] && continue # fewer GPUs than ranks, but more than one: NCCL shares none then
     head -n 1 "$dir/$ranks.jsonl"; grep '"what"' "$dir/$ranks.jsonl"
     right=$(grep -c '"verified":true' "$dir/$ranks.jsonl")
     echo "nccl, $ranks ranks: $right of 4 results verified, exit $code"
