@@ -40,16 +40,23 @@ static void collect_warn(struct import_sink *sink, int64_t line, const char *tex
     collect_line(c->warned, sizeof c->warned, line, text);
 }
 
-static void collect_bytes(struct collect *c, const struct importer *importer, const char *name,
-                          const char *bytes, size_t len)
+static void collect_with(struct collect *c, const struct importer *importer,
+                         const struct columns *columns, const char *name, const char *bytes,
+                         size_t len)
 {
     struct source in;
     memset(c, 0, sizeof *c);
     c->sink = (struct import_sink){collect_record, collect_reject, collect_warn, NULL};
     c->status = source_open_memory(&in, name, bytes, len, &c->err);
     if (c->status == STATUS_OK)
-        c->status = import_source(&c->im, &in, importer, NULL, &c->sink, &c->err);
+        c->status = import_source(&c->im, &in, importer, columns, &c->sink, &c->err);
     source_close(&in);
+}
+
+static inline void collect_bytes(struct collect *c, const struct importer *importer,
+                                 const char *name, const char *bytes, size_t len)
+{
+    collect_with(c, importer, NULL, name, bytes, len);
 }
 
 static inline void collect_text(struct collect *c, const char *importer, const char *text)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/collect.h"
+#include "traces/columns.h"
 #include "traces/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,13 +33,17 @@ static void check(struct collect *c)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static struct columns *columns; /* read once: a fuzzer comes here a million times */
+    struct err err;
     struct collect c;
+    if (columns == NULL && columns_load(&columns, NULL, &err) != STATUS_OK)
+        abort();
     for (int i = 0; importers[i] != NULL; i++) {
-        collect_bytes(&c, importers[i], "fuzz", (const char *)data, size);
+        collect_with(&c, importers[i], columns, "fuzz", (const char *)data, size);
         check(&c);
         collect_release(&c);
     }
-    collect_bytes(&c, NULL, "fuzz", (const char *)data, size);
+    collect_with(&c, NULL, columns, "fuzz", (const char *)data, size);
     check(&c);
     collect_release(&c);
     return 0;
