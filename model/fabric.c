@@ -278,8 +278,7 @@ enum status fabric_route(struct fabric *f, struct err *err)
     return STATUS_OK;
 }
 
-/* PCIe bandwidths go with the generation; the assumptions are those of generation 5. */
-static void scale_pcie(struct fabric *f, int generation)
+void fabric_assume_pcie(struct fabric *f, int generation)
 {
     static const enum fabric_param of_pcie[] = {FABRIC_pcie_gb_per_s,
                                                 FABRIC_uplink_gb_per_s,
@@ -290,7 +289,9 @@ static void scale_pcie(struct fabric *f, int generation)
                                                 FABRIC_nccl_ll_channel_gb_per_s,
                                                 FABRIC_nccl_ll_total_gb_per_s,
                                                 FABRIC_nccl_search_gb_per_s};
-    double s = pow(2, generation - 5);
+    /* What a copy between two GPUs gets, over what one gets at generation 5. */
+    static const double share[] = {0, 0.056, 0.11, 0.22, 0.49, 1, 2, 4};
+    double s = share[generation];
     for (size_t i = 0; i < sizeof of_pcie / sizeof *of_pcie; i++) {
         struct fabric_quantity *q = &f->param[of_pcie[i]];
         fabric_assumed(f, of_pcie[i], q->value * s, q->low * s, q->high * s);
@@ -382,7 +383,7 @@ enum status fabric_build(struct fabric *f, const char *name, const struct fabric
     f->compute_capability = s->compute_capability;
     f->peer_access = !s->no_peer_access;
     f->multicast = s->multicast;
-    scale_pcie(f, s->pcie_generation ? s->pcie_generation : 5);
+    fabric_assume_pcie(f, s->pcie_generation ? s->pcie_generation : 5);
     if (s->no_peer_access)
         fabric_assumed(f, FABRIC_nccl_p2p, 0, 0, 0);
     if (s->nvswitch)

@@ -130,6 +130,10 @@ void fabric_measured(struct fabric *f, enum fabric_param p, double value, double
 /* Replaces an assumption. */
 void fabric_assumed(struct fabric *f, enum fabric_param p, double value, double low, double high);
 
+/* Sets the assumptions on PCIe bandwidths, which are those of generation 5, to another
+ * generation's, 1 to 7. For a fabric as fabric_init() leaves it. */
+void fabric_assume_pcie(struct fabric *f, int generation);
+
 /* Builds a fabric from a trace's records: topology, p2p_write_latency, p2p_read_latency,
  * fence_latency, node_gap, bandwidth, contention (docs/fabric.md says which record sets which
  * parameter). Never looks at allreduce records. STATUS_UNSUPPORTED where the records name no GPU.

@@ -241,6 +241,11 @@ static void guess_sockets(struct seen *s)
     for (int g = 0; g < s->n_gpus; g++)
         for (int h = 0; h < s->n_gpus; h++) {
             double both = fmin(s->pair_gb[g][h], s->pair_gb[h][g]);
+            if (g != h && both > 120) { /* more than any PCIe */
+                s->near[g][h] = NEAR_NV;
+                s->nvlinks[g][h] = (unsigned char)fmin(both / 22, 99);
+                continue;
+            }
             s->near[g][h] = g == h                           ? NEAR_SELF
                             : both > 0 && both < 0.88 * most ? NEAR_SYS
                                                              : NEAR_NODE;
@@ -505,6 +510,22 @@ static void settle_far(struct fabric *f, const struct seen *s)
         fabric_assumed(f, FABRIC_socket_gb_per_s, far, far, 4 * far);
 }
 
+/* The generation of PCIe that the fastest pair speaks for sets what is assumed of all else. */
+static void assume_generation(struct fabric *f, const struct seen *s)
+{
+    static const double most[] = {0, 4, 8, 17, 34, 70, 140, 280}; /* GB/s of generation 1 to 7 */
+    double best = 0;
+    for (int g = 0; g < s->n_gpus; g++)
+        for (int h = 0; h < s->n_gpus; h++)
+            if (g != h && s->near[g][h] != NEAR_NV)
+                best = fmax(best, s->pair_gb[g][h]);
+    int generation = 1;
+    while (generation < 7 && best > most[generation])
+        generation++;
+    if (best > 0)
+        fabric_assume_pcie(f, generation);
+}
+
 /* The importer marks pairs on which peer access changes nothing; if these are all, there is none.
  */
 static int no_peer_access(const struct seen *s)
@@ -545,6 +566,7 @@ enum status fabric_from_records(struct fabric *f, const struct records *rs, stru
     if (status == STATUS_OK) {
         status = fabric_route(f, err);
         if (status == STATUS_OK) {
+            assume_generation(f, s);
             int nvlink = s->n_gpus > 1 && f->nvlinked[0] && f->nvlinked[1];
             settle_probes(f, rs, s->n_gpus, nvlink);
             settle_far(f, s);

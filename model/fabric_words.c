@@ -20,10 +20,10 @@ static const struct {
 
 static const struct {
     const char *id, *words;
-    double sources, gb, low, high, duplex;
+    double sources, gb, low, high, read_gb, duplex;
 } switches[] = {
-#define SWITCH_MODEL(id, words, sources, gb, low, high, duplex, source)                            \
-    {id, words, sources, gb, low, high, duplex},
+#define SWITCH_MODEL(id, words, sources, gb, low, high, read_gb, duplex, source)                   \
+    {id, words, sources, gb, low, high, read_gb, duplex},
 #include "model/switches.def"
 #undef SWITCH_MODEL
 };
@@ -35,7 +35,7 @@ enum {
 const char *fabric_switch_models(void)
 {
     static const char list[] = ""
-#define SWITCH_MODEL(id, words, sources, gb, low, high, duplex, source) ", " id
+#define SWITCH_MODEL(id, words, sources, gb, low, high, read_gb, duplex, source) ", " id
 #include "model/switches.def"
 #undef SWITCH_MODEL
         ;
@@ -47,7 +47,8 @@ static void apply_switch(struct fabric *f, int i)
     fabric_assumed(f, FABRIC_collapse_sources, switches[i].sources, switches[i].sources,
                    switches[i].sources);
     fabric_assumed(f, FABRIC_collapse_gb_per_s, switches[i].gb, switches[i].low, switches[i].high);
-    double d = switches[i].duplex;
+    double r = switches[i].read_gb, d = switches[i].duplex;
+    fabric_assumed(f, FABRIC_collapse_read_gb_per_s, r, r / 2, r * 1.3);
     fabric_assumed(f, FABRIC_duplex_ratio, d, d * 0.95, d * 1.05);
 }
 
@@ -172,7 +173,11 @@ enum status fabric_from_words(struct fabric *f, const char *text, int gpus, stru
         model++;
     int counted = count_before(words, "switch");
     if (model < SWITCHES || has(words, "switch")) {
-        s.switches = counted > 0 && counted <= gpus ? counted : (gpus + 3) / 4;
+        /* Boxes seen: Microchip's, 2 GPUs behind one and 8 behind three; else 4 behind one. */
+        int microchip = model < SWITCHES && strcmp(switches[model].id, "pm50100") == 0;
+        s.switches = counted > 0 && counted <= gpus ? counted
+                     : microchip                    ? (3 * gpus + 7) / 8
+                                                    : (gpus + 3) / 4;
         say(g->known, sizeof g->known, "%s switches",
             model < SWITCHES ? switches[model].id : "some");
         if (counted)

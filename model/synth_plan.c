@@ -160,39 +160,43 @@ static void apply_fanout(struct synth *s, const struct fabric *f)
     }
 }
 
-/* Stores from several GPUs of one uplink to two or more root ports: the uplink collapses. */
+/* Whether several GPUs of one uplink send up it, as stores or as answers to loads, to two or more
+ * root ports; only legs count for which it is their own switch's uplink, the first of their way. */
+static int crowded(const struct synth *s, const struct fabric *f, int d, int load, int at_least)
+{
+    unsigned long long sources = 0;
+    int first_root = -1, roots = 0;
+    for (int i = 0; i < s->n_legs; i++) {
+        const struct leg *leg = &s->legs[i];
+        int is_load = leg->kind == LEG_LOAD || leg->kind == LEG_HOST_LOAD;
+        if (is_load != load || f->hops[leg->from][leg->to] < 2 ||
+            f->route[leg->from][leg->to][1] != d)
+            continue;
+        sources |= 1ull << leg->from;
+        int root = f->root_of[leg->to];
+        roots += roots == 0 || (roots == 1 && root != first_root);
+        first_root = first_root < 0 ? root : first_root;
+    }
+    return roots >= 2 && __builtin_popcountll(sources) >= at_least;
+}
+
+/* Crowded uplinks collapse: for stores each by itself, for loads where two or more are crowded. */
 static void apply_collapse(struct synth *s, const struct fabric *f, int n_slots)
 {
     int at_least = (int)f->param[FABRIC_collapse_sources].value;
-    if (at_least <= 0)
-        return;
-    for (int k = 0; k < n_slots; k++) {
-        int d = s->of_slot[k];
-        if (d >= 2 * f->n_links || f->links[d / 2].kind != FABRIC_LINK_uplink)
-            continue;
-        unsigned long long sources = 0;
-        int first_root = -1, roots = 0;
-        for (int i = 0; i < s->n_legs; i++) {
-            const struct leg *leg = &s->legs[i];
-            int crosses = 0;
-            if (leg->kind != LEG_STORE && leg->kind != LEG_HOST_STORE)
-                continue;
-            for (int u = s->start[i]; u < s->start[i + 1]; u++)
-                crosses |= s->use[u] == k;
-            /* Only up from the source's own switch: the first uplink of the way. */
-            if (!crosses || f->hops[leg->from][leg->to] < 2 || f->route[leg->from][leg->to][1] != d)
-                continue;
-            sources |= 1ull << leg->from;
-            int root = f->root_of[leg->to];
-            if (first_root < 0)
-                first_root = root, roots = 1;
-            else if (root != first_root)
-                roots = 2;
+    for (int load = 0; load < 2 && at_least > 0; load++) {
+        enum fabric_param p = load ? FABRIC_collapse_read_gb_per_s : FABRIC_collapse_gb_per_s;
+        double left = f->param[p].value;
+        int which[FABRIC_MAX_LINKS], n = 0;
+        for (int k = 0; k < n_slots && left > 0; k++) {
+            int d = s->of_slot[k];
+            if (d < 2 * f->n_links && f->links[d / 2].kind == FABRIC_LINK_uplink &&
+                s->capacity[k] > left && n < FABRIC_MAX_LINKS && crowded(s, f, d, load, at_least))
+                which[n++] = k;
         }
-        double left = f->param[FABRIC_collapse_gb_per_s].value;
-        if (roots >= 2 && __builtin_popcountll(sources) >= at_least && left < s->capacity[k]) {
-            s->capacity[k] = left;
-            s->param[k] = FABRIC_collapse_gb_per_s;
+        for (int i = 0; i < n && n > load; i++) {
+            s->capacity[which[i]] = left;
+            s->param[which[i]] = p;
         }
     }
 }

@@ -79,6 +79,12 @@ static const char *priced_as(const struct record *r)
         {"2stage", "custom/twoshot"}, {"ring", "custom/ring"},   {"fused", "custom/oneshot"},
         {"1stage", "custom/oneshot"}, {"one", "custom/oneshot"},
     };
+    /* The kernel of that name publishes, raises flags and loads (b12x, "one-shot pull"). */
+    if (strcmp(r->kernel, "pcie_oneshot") == 0)
+        return "custom/oneshot-pull";
+    /* "hierarchical" beside "island RS": the one sends all of it round its island. */
+    if (strstr(r->kernel, "hierarchical") != NULL)
+        return "custom/hier-oneshot";
     if (synth_knows(r->impl))
         return r->impl;
     if (strncmp(r->impl, "custom/", 7) != 0)
