@@ -305,10 +305,11 @@ static void assume_nvlink(struct fabric *f, int compute_capability)
         enum fabric_param p;
         double value, low, high;
     } assumed[] = {
-        {FABRIC_peer_write_us, 0.55, 0.4, 0.8},  {FABRIC_peer_us, 0.1, 0.03, 0.25},
-        {FABRIC_peer_fence_us, 0.4, 0.2, 0.8},   {FABRIC_nccl_base_us, 4.0, 2.5, 8.0},
-        {FABRIC_nccl_ll_step_us, 0.3, 0.1, 0.5}, {FABRIC_nccl_ll128_step_us, 0.3, 0.1, 0.8},
-        {FABRIC_nccl_channels, 16, 8, 32},       {FABRIC_nccl_search_channels, 16, 8, 24},
+        {FABRIC_peer_write_us, 0.55, 0.4, 0.8},     {FABRIC_peer_us, 0.1, 0.03, 0.25},
+        {FABRIC_peer_load_us, 0.1, 0.03, 0.25},     {FABRIC_peer_fence_us, 0.4, 0.2, 0.8},
+        {FABRIC_nccl_base_us, 4.0, 2.5, 8.0},       {FABRIC_nccl_ll_step_us, 0.3, 0.1, 0.5},
+        {FABRIC_nccl_ll128_step_us, 0.3, 0.1, 0.8}, {FABRIC_nccl_channels, 16, 8, 32},
+        {FABRIC_nccl_search_channels, 16, 8, 24},
     };
     for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++)
         fabric_assumed(f, assumed[i].p, assumed[i].value, assumed[i].low, assumed[i].high);

@@ -317,7 +317,9 @@ static void pay_latency(const struct synth *s, const struct fabric *f,
     } else {
         plan->count[latency_of[medium][0]] += times;
         plan->count[FABRIC_poll_us] += times;
-        plan->count[medium ? FABRIC_peer_us : FABRIC_local_peer_us] += (widest - 1) * times;
+        plan->count[!medium                        ? FABRIC_local_peer_us
+                    : round->sync == ROUND_BARRIER ? FABRIC_peer_load_us
+                                                   : FABRIC_peer_us] += (widest - 1) * times;
         ways = 1;
         if (round->sync != ROUND_INBAND)
             plan->count[latency_of[medium][2]] += times;

@@ -185,10 +185,11 @@ static void latencies_by_hand(void **state)
     static const struct {
         enum fabric_param p;
         double us;
-    } known[] = {{FABRIC_node_us, 1},          {FABRIC_work_us, 0.5},     {FABRIC_kernel_us, 0.25},
-                 {FABRIC_local_read_us, 0.25}, {FABRIC_peer_write_us, 2}, {FABRIC_peer_read_us, 4},
-                 {FABRIC_peer_fence_us, 8},    {FABRIC_poll_us, 16},      {FABRIC_peer_us, 0},
-                 {FABRIC_root_hop_us, 32},     {FABRIC_socket_hop_us, 64}};
+    } known[] = {
+        {FABRIC_node_us, 1},          {FABRIC_work_us, 0.5},     {FABRIC_kernel_us, 0.25},
+        {FABRIC_local_read_us, 0.25}, {FABRIC_peer_write_us, 2}, {FABRIC_peer_read_us, 4},
+        {FABRIC_peer_fence_us, 8},    {FABRIC_poll_us, 16},      {FABRIC_peer_us, 0},
+        {FABRIC_peer_load_us, 0},     {FABRIC_root_hop_us, 32},  {FABRIC_socket_hop_us, 64}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         set(f, known[i].p, known[i].us);
     struct synth_query q = {"custom/oneshot", 8, 1, NULL};
