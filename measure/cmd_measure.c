@@ -10,6 +10,7 @@
 
 #include "measure/busy.h"
 #include "measure/campaign.h"
+#include "measure/check.h"
 #include "measure/machine.h"
 #include "measure/monitor.h"
 #include "measure/summary.h"
@@ -260,6 +261,26 @@ static enum status read_machine(struct run *r, struct err *err)
     return machine_read_busy(&r->machine, loader, &r->interrupts, err);
 }
 
+/* What doctor calls a fault spoils a run on GPUs. */
+static void warn_of_faults(struct run *r)
+{
+    int gpus = 0;
+    for (int i = 0; i < r->n_present; i++)
+        gpus += r->present[i].host.n_gpus;
+    for (int i = 0; gpus > 0 && checks[i] != NULL; i++) {
+        struct findings found = {0};
+        checks[i]->run(&r->machine, &found);
+        for (int k = 0; k < found.n; k++) {
+            const struct finding *f = &found.v[k];
+            char text[400];
+            snprintf(text, sizeof text, "%s%s%s: %s (updraft doctor says what to do)",
+                     checks[i]->title, f->subject[0] != '\0' ? ", " : "", f->subject, f->what);
+            if (f->level == LEVEL_FAULT)
+                warn(r, text);
+        }
+    }
+}
+
 static cJSON *host_facts(const struct run *r)
 {
     cJSON *host = machine_json(&r->machine);
@@ -423,8 +444,8 @@ static enum status campaign(struct run *r, struct err *err)
                            .log = inv->log,
                            .is_terminal = isatty(fileno(inv->log)),
                            .records = &r->before.records};
-    if (monitor_others(c->monitor) > 0)
-        warn(r, "another process computes on a GPU: stop it, or expect disturbed times");
+    monitor_others(c->monitor);
+    warn_of_faults(r);
     int had = plan_mark_done(&r->plan, &r->before.records);
     status = campaign_run(c, err);
     if (status == STATUS_OK)

@@ -336,10 +336,12 @@ enum status plan_make(struct plan *plan, const struct plan_options *o,
     if (status == STATUS_OK)
         status = fill(plan, o, present, n_present, err);
     if (status == STATUS_OK && plan->n_cells + plan->n_cases == 0)
-        status = err_set(err, STATUS_UNSUPPORTED,
-                         "nothing to measure: no implementation here takes these ranks, sizes, "
-                         "dtype and methods together (this host: up to %d ranks)",
-                         n_present > 0 ? present[0].host.max_ranks : 0);
+        status = err_set(
+            err, STATUS_UNSUPPORTED,
+            "nothing to measure: no implementation here takes these ranks, sizes, dtype and "
+            "methods together in this plan (up to %d ranks; --list shows all, --plan "
+            "full or --impl takes more)",
+            n_present > 0 ? present[0].host.max_ranks : 0);
     if (status != STATUS_OK)
         plan_release(plan);
     return status;
