@@ -26,7 +26,7 @@ AR ?= ar
 B := build$(if $(filter-out gcc,$(notdir $(CC))),-$(notdir $(CC)))$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(COVERAGE),-cov)$(if $(STATIC),-static)
 
 # clang's NAN is a float, so there its every use would be a promotion.
-WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wwrite-strings -Wpointer-arith -Wvla -Wformat=2 -Wundef \
 	$(if $(findstring clang,$(CC)),,-Wdouble-promotion) -fno-common
 OPT := -O2 -g

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 static int full_path(char *out, size_t room, const char *root, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));
+static int full_path(char *out, size_t room, const char *root, const char *fmt, va_list ap)
 {
     int n = snprintf(out, room, "%s/", root);
     if (n < 0 || (size_t)n >= room)

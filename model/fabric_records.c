@@ -482,20 +482,17 @@ static void settle_probes(struct fabric *f, const struct records *rs, int gpus, 
     free(p);
 }
 
-/* Pairs of different sockets that are slower than near ones set what an uplink or root port gives.
- */
+/* Pairs of different sockets set what an uplink or root port gives at least. */
 static void settle_far(struct fabric *f, const struct seen *s)
 {
-    double near = 0, far = 0;
-    int n_near = 0, n_far = 0;
+    double far = 0;
+    int n_far = 0;
     for (int g = 0; g < s->n_gpus; g++)
         for (int h = 0; h < s->n_gpus; h++) {
             if (g == h || !(s->pair_gb[g][h] > 0))
                 continue;
             if (s->near[g][h] == NEAR_SYS)
                 far += s->pair_gb[g][h], n_far++;
-            else if (s->near[g][h] != NEAR_NV)
-                near += s->pair_gb[g][h], n_near++;
         }
     if (n_far == 0)
         return;

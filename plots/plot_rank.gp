@@ -10,7 +10,7 @@ set title head(title, subtitle) noenhanced
 unset ytics
 unset grid
 if (!in_terminal) {
-    set yrange [0.5 : n_options + 0.5]
+    set yrange [0.3 : n_options + 0.5]
     set xrange [x_min : x_max]
     set border 1
     set format x '%+g'
