@@ -150,9 +150,7 @@ static void read_decode(struct reader *rd, const char *s, size_t len, int64_t li
     w.ramp = rd->prefill && !(w.queued > 0);
     rd->idle_prefill = rd->prefill = 0;
     rd->held[rd->n_held++] = w;
-    if (rd->n_held == MAX_HELD)
-        flush(rd);
-    else if (rd->settled)
+    if (rd->n_held == MAX_HELD || rd->settled)
         flush(rd);
 }
 
