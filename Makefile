@@ -88,6 +88,8 @@ MEASURE_SRC += $(sort $(wildcard measure/cuda_*.c) $(wildcard measure/nccl_*.c))
 KERNEL_SRC  := $(sort $(wildcard kernels/*.cu))
 endif
 LIB_SRC := $(MODEL_SRC) $(TRACES_SRC) $(PLOTS_SRC) $(MEASURE_SRC)
+# What measure/ compiles depends on what there is.
+$(MEASURE_SRC:%.c=$(B)/%.o): $(B)/knobs
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(KERNEL_SRC:%.cu=$(B)/%.cu.o)
 LIBS = $(CJSON_LIBS) $(SQLITE_LIBS) $(GSL_LIBS) $(if $(HAVE_CUDA),$(CUDA_LIBS)) -lpthread -lm -ldl
 

@@ -15,6 +15,7 @@
 #include "measure/monitor.h"
 #include "measure/summary.h"
 #include "traces/command.h"
+#include "traces/rank_run.h"
 
 enum { MAX_BACKENDS = 8, MAX_LIST = MAX_OPTIONS };
 
@@ -33,6 +34,8 @@ struct run {
     struct present present[MAX_BACKENDS];
     int n_present;
     double timeout_s;
+    int is_decisive; /* --plan decisive:SCENARIO */
+    struct decisive decisive;
     struct machine machine;
     struct plan plan;
     struct trace before;
@@ -176,9 +179,18 @@ static enum status parse(struct run *r, struct err *err)
 {
     struct plan_options *o = &r->options;
     const char *plan = invocation_value(r->inv, "plan"), *dtype = invocation_value(r->inv, "dtype");
+    static const char prefix[] = "decisive:";
+    if (plan != NULL && strncmp(plan, prefix, strlen(prefix)) == 0) {
+        enum status found = decisive_find(&r->decisive, plan + strlen(prefix), r->inv->log, err);
+        if (found != STATUS_OK)
+            return found;
+        r->is_decisive = 1;
+        plan = "quick";
+    }
     o->kind = plan_kind_find(plan == NULL ? "quick" : plan);
     if (o->kind == NULL)
-        return err_set(err, STATUS_USAGE, "--plan %s: quick or full was expected", plan);
+        return err_set(err, STATUS_USAGE,
+                       "--plan %s: quick, full or decisive:SCENARIO was expected", plan);
     o->dtype = dtype_find(dtype == NULL ? "bf16" : dtype);
     if (o->dtype == DTYPE_COUNT)
         return err_set(err, STATUS_USAGE, "--dtype %s: bf16, fp16 or fp32 was expected", dtype);
@@ -248,6 +260,32 @@ static enum status look(struct run *r, struct err *err)
             return err_set(err, status, "%s", why.msg);
         warn(r, why.msg);
     }
+    return STATUS_OK;
+}
+
+/* The decisive measurement, as far as this machine's backends can make it: what the user did not
+ * give comes from the ranking. */
+static enum status take_decisive(struct run *r, struct err *err)
+{
+    const struct decisive *d = &r->decisive;
+    struct plan_options *o = &r->options;
+    const int chosen = o->n_impls > 0;
+    fprintf(r->inv->log, "decisive: %s; the expected regret falls from %.3g to %.3g tokens/s\n",
+            d->what, d->regret_before, d->regret_after);
+    for (int i = 0; i < d->n_impls && !chosen && o->n_impls < MAX_LIST; i++) {
+        if (plan_knows(d->impls[i], r->present, r->n_present))
+            r->impls[o->n_impls++] = d->impls[i];
+        else
+            fprintf(r->inv->log, "decisive: %s cannot be timed here\n", d->impls[i]);
+    }
+    if (o->n_impls == 0)
+        return err_set(err, STATUS_UNSUPPORTED,
+                       "no backend here has an allreduce that the decision is about");
+    for (int i = 0; i < d->n_sizes && (o->n_sizes == i || o->n_sizes == 0); i++)
+        r->sizes[o->n_sizes++] = d->sizes[i];
+    if (o->n_ranks == 0 && d->ranks >= 2 && d->ranks <= r->present[0].host.max_ranks)
+        r->ranks[o->n_ranks++] = d->ranks;
+    o->no_probes = o->no_probes || !d->probes;
     return STATUS_OK;
 }
 
@@ -474,6 +512,8 @@ static enum status run(struct invocation *inv, struct err *err)
         status = interrupts_begin(&r->interrupts, err);
     if (status == STATUS_OK)
         status = look(r, err);
+    if (status == STATUS_OK && r->is_decisive)
+        status = take_decisive(r, err);
     if (status == STATUS_OK && invocation_has(inv, "list"))
         list(r);
     else if (status == STATUS_OK)
@@ -495,7 +535,8 @@ static enum status run(struct invocation *inv, struct err *err)
 static const struct command_option options[] = {
     {"backend", "LIST", 0,
      "cuda, nccl, cpu, synthetic (default: cuda, and nccl where it is there)"},
-    {"plan", "quick|full", 0, "how much to measure (default: quick)"},
+    {"plan", "PLAN", 0,
+     "quick, full, or decisive:SCENARIO for what would most change its ranking (default: quick)"},
     {"ranks", "LIST", 0, "numbers of ranks, as 2,8 (default: the plan's)"},
     {"sizes", "LIST", 0, "bytes per rank, as 8,1K,43008 (default: the plan's)"},
     {"impl", "NAME", 1, "only implementations of this name or shell pattern"},

@@ -139,29 +139,39 @@ static int add_impls(struct plan *plan, const struct plan_options *o, const stru
     return 0;
 }
 
-/* Whether any backend knows the name at all; else lists what there is. */
+int plan_knows(const char *impl_name, const struct present *present, int n)
+{
+    struct backend_impl impl;
+    for (int b = 0; b < n; b++) {
+        const struct backend *backend = present[b].backend;
+        for (int k = 0; memset(&impl, 0, sizeof impl), backend->impl(k, &present[b].host, &impl);
+             k++)
+            if (fnmatch(impl_name, impl.name, 0) == 0 || strcmp(impl_name, impl.name) == 0)
+                return 1;
+        if (backend->named != NULL && backend->named(impl_name, &present[b].host, &impl))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether any backend knows the names at all; else lists what there is. */
 static enum status check_impls(const struct plan_options *o, const struct present *present, int n,
                                struct err *err)
 {
     struct backend_impl impl;
     for (int i = 0; i < o->n_impls; i++) {
-        int known = 0;
+        if (plan_knows(o->impls[i], present, n))
+            continue;
         char all[700] = "";
-        for (int b = 0; b < n; b++) {
-            const struct backend *backend = present[b].backend;
-            for (int k = 0;
-                 memset(&impl, 0, sizeof impl), backend->impl(k, &present[b].host, &impl); k++) {
-                known = known || fnmatch(o->impls[i], impl.name, 0) == 0 ||
-                        strcmp(o->impls[i], impl.name) == 0;
+        for (int b = 0; b < n; b++)
+            for (int k = 0; memset(&impl, 0, sizeof impl),
+                     present[b].backend->impl(k, &present[b].host, &impl);
+                 k++) {
                 size_t at = strlen(all);
                 snprintf(all + at, sizeof all - at, "%s%s", at > 0 ? ", " : "", impl.name);
             }
-            known = known || (backend->named != NULL &&
-                              backend->named(o->impls[i], &present[b].host, &impl));
-        }
-        if (!known)
-            return err_set(err, STATUS_USAGE, "--impl %s: no such implementation; there are: %s",
-                           o->impls[i], all);
+        return err_set(err, STATUS_USAGE, "--impl %s: no such implementation; there are: %s",
+                       o->impls[i], all);
     }
     return STATUS_OK;
 }

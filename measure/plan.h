@@ -92,6 +92,9 @@ enum status plan_make(struct plan *plan, const struct plan_options *o,
                       const struct present *present, int n_present, struct err *err);
 void plan_release(struct plan *plan);
 
+/* Whether one of the backends has an implementation of that name or shell pattern. */
+int plan_knows(const char *impl, const struct present *present, int n_present);
+
 /* The record of a cell, without its value: the keys by which it is known again. */
 void cell_record(const struct plan *plan, const struct cell *cell, struct record *r);
 /* The record that says that a whole variant could not be measured: size_bytes -1. */
