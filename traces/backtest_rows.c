@@ -180,7 +180,7 @@ static double predict(const struct fit *f, const struct cell *c, const double *p
         rowlaw_step_us(&law, own, zero, rows, c->split, beyond) + stack[1] * f->plain_one[c->stack];
     double tau = exp(stack[0]);
     if (!isnan(c->tau)) {
-        /* Half a minute at one request counts a few hundred cycles: its rate scatters by a tenth
+        /* Half a minute at one request sees a handful of prompts: its rate scatters by a tenth
          * and more, so it is pulled towards the stack's mean; at many requests it is the better
          * guide. */
         double own_weight = c->batch / (c->batch + 2);

@@ -238,6 +238,45 @@ static void print_csv(FILE *out, const struct backtest_results *rs)
     }
 }
 
+static void markdown_cell(FILE *out, double x)
+{
+    if (isfinite(x))
+        fprintf(out, " %.1f |", 100 * x);
+    else
+        fprintf(out, " |");
+}
+
+static void markdown_errors(FILE *out, const struct backtest_errors *e)
+{
+    markdown_cell(out, e->median_rel_error);
+    markdown_cell(out, e->mean_rel_error);
+    markdown_cell(out, e->max_rel_error);
+    markdown_cell(out, e->sign_accuracy);
+    markdown_cell(out, e->argmax_accuracy);
+    markdown_cell(out, e->mean_regret);
+}
+
+/* A table for documents: each result with its first naive formula below it, all in per cent. */
+static void print_markdown(FILE *out, const struct backtest_results *rs)
+{
+    fprintf(out,
+            "| table | predicted | cases | fitted on | median | mean | worst | sign right | best "
+            "chosen | regret | inside 95 %% |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < rs->n; i++) {
+        const struct backtest_result *r = &rs->v[i];
+        fprintf(out, "| %s | %s | %lld | %s |", r->table, r->target, (long long)r->cases,
+                r->fitted_on);
+        markdown_errors(out, &r->errors);
+        markdown_cell(out, r->interval_coverage);
+        fprintf(out, "\n");
+        if (r->n_naive == 0)
+            continue;
+        fprintf(out, "| | *%s* | | |", r->naive[0].formula);
+        markdown_errors(out, &r->naive[0]);
+        fprintf(out, " |\n");
+    }
+}
+
 static enum status look_at_files(const struct paths *ps, void **states, size_t *taken_files,
                                  FILE *log, struct err *err)
 {
@@ -294,6 +333,8 @@ static enum status run(struct invocation *inv, struct err *err)
         for (size_t i = 0; i < rs.n; i++)
             cJSON_AddItemToArray(tables, result_json(&rs.v[i], cases));
         status = print_json(inv->out, root, err);
+    } else if (status == STATUS_OK && invocation_has(inv, "markdown")) {
+        print_markdown(inv->out, &rs);
     } else if (status == STATUS_OK && invocation_has(inv, "csv")) {
         print_csv(inv->out, &rs);
     } else if (status == STATUS_OK) {
@@ -310,16 +351,23 @@ static enum status run(struct invocation *inv, struct err *err)
 static const struct command_option options[] = {
     {"cases", NULL, 0, "list every case with its error and the naive formula's"},
     {"csv", NULL, 0, "one line a formula, as in traces/reference/results.csv"},
+    {"markdown", NULL, 0, "a table for documents, as in docs/accuracy.md"},
     {0},
 };
 
 const struct command cmd_backtest = {
     .name = "backtest",
-    .synopsis = "DIR [--cases] [--csv]",
+    .synopsis = "DIR [--cases] [--csv] [--markdown]",
     .summary = "runs the predictor over every known table in DIR and reports its errors",
     .details =
         "Looks at every file below DIR. Allreduce curves of 6 or more sizes: each size between\n"
-        "4 KiB and 1 MiB is left out and predicted from the others.\n",
+        "4 KiB and 1 MiB is left out and predicted from the others. Tables of served runs, known "
+        "by\n"
+        "their columns: throughput with and without speculation by requests; by draft "
+        "configuration\n"
+        "and data set; accept lengths and throughput by draft steps; gains by batch; what a "
+        "faster\n"
+        "allreduce saved; rounds whose parts were timed.",
     .min_args = 1,
     .max_args = 1,
     .options = options,
