@@ -77,5 +77,5 @@ int main(int argc, char **argv)
     enum status status = run(command, argc - 2, argv + 2, &err);
     if (status != STATUS_OK)
         fprintf(stderr, "updraft: %s\n", err.msg);
-    return status;
+    return (int)status;
 }

@@ -125,7 +125,7 @@ static int slot(struct synth *s, int resource, int *n_slots, double capacity, en
     s->of_slot[k] = resource;
     s->capacity[k] = capacity;
     s->fanout[k] = 0;
-    s->param[k] = p;
+    s->param[k] = (int)p;
     return k;
 }
 
