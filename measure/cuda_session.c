@@ -223,9 +223,18 @@ enum outcome cuda_session_verify(void *session, int64_t size_bytes, struct resul
     struct session *s = session;
     struct chosen *c = chosen_for(s, size_bytes), found;
     int small = size_bytes <= HOST_CHECK_BYTES;
+    int64_t capacity = s->comm.layout.capacity_bytes;
     enum outcome outcome = OUTCOME_OK;
     if (c == NULL) {
-        outcome = search(s, size_bytes, &found, r, err);
+        /* What goes in parts is best as its parts are. */
+        struct chosen *part = size_bytes > capacity ? chosen_for(s, capacity) : NULL;
+        if (part != NULL) {
+            found = *part;
+            found.size_bytes = size_bytes;
+            found.us *= (double)size_bytes / (double)capacity;
+        } else {
+            outcome = search(s, size_bytes, &found, r, err);
+        }
         if (outcome != OUTCOME_OK || r->wrong > 0)
             return outcome;
         if (s->n_chosen == MAX_SIZES)
