@@ -159,10 +159,12 @@ const char *nccl_row_read(const struct nccl_head *h, const struct word *w, int n
     while (first_time < want && h->column[first_time] != COL_TIME &&
            h->column[first_time] != COL_CPUTIME)
         first_time++;
-    int group = (want - first_time) / h->sides;
+    int group = 1;
+    while (first_time + group < h->n && h->column[first_time + group] != h->column[first_time])
+        group++;
     /* A row may leave the whole out-of-place side blank: that gap is wider than any between
      * columns. */
-    if (h->sides == 2 && n == want - group && n > first_time &&
+    if (h->sides == 2 && n < want && n >= want - group && n > first_time &&
         w[first_time].p - (w[first_time - 1].p + w[first_time - 1].n) >= 32)
         shift = group;
     for (int side = 0; side < 2; side++) {

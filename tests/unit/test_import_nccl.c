@@ -135,6 +135,13 @@ static const struct want wants[] = {
      HEAD2 "     1048576        262144     float     sum      -1                                   "
            " 101.0   10.38   18.17      0\n",
      1, 1, WHAT_allreduce, 8, 101, 101, "", ""},
+    {"the same with per-iteration columns",
+     "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw "
+     "busbw "
+     "#wrong i_min i_max i_p99 i_cv%\n"
+     "1048576 262144 float sum -1                                                               "
+     "101.0 10.38 18.17 0 98 130 129 2.5\n",
+     1, 1, WHAT_allreduce, 8, 101, 101, "", ""},
     {"wrong results, more than six digits",
      HEAD2 "1048576 262144 float sum -1 100.0 10.49 18.35 1.04858e+06 101.0 10.38 18.17 0\n", 1, 2,
      WHAT_allreduce, 8, 100, 101, "", ""},
