@@ -7,7 +7,7 @@
 
 #include "measure/stats.h"
 
-enum { COLUMNS = 8 };
+enum { COLUMNS = 8, USUAL_BYTES = 43008 /* the reference model's verify message */ };
 
 static int same_field(const struct record *a, const struct record *b, enum record_field f)
 {
@@ -58,6 +58,22 @@ int is_best(const struct records *rs, const struct record *r)
     return 1;
 }
 
+/* Whether any other implementation was measured at the same cell. */
+static int contested(const struct records *rs, const struct record *r)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        if (counts(&rs->v[i]) && same_table(&rs->v[i], r) && rs->v[i].size_bytes == r->size_bytes &&
+            strcmp(rs->v[i].impl, r->impl) != 0)
+            return 1;
+    return 0;
+}
+
+static int compare_impls(const void *a, const void *b)
+{
+    const struct record *const *x = a, *const *y = b;
+    return strcmp((*x)->impl, (*y)->impl);
+}
+
 static int compare_sizes(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -82,6 +98,11 @@ static int table_sizes(const struct records *rs, const struct record *first,
     qsort(all, (size_t)n, sizeof *all, compare_sizes);
     for (int k = 0; k < n && k < COLUMNS; k++)
         out[kept++] = all[n <= COLUMNS ? k : k * (n - 1) / (COLUMNS - 1)];
+    /* The usual size stays: in place of the largest column below it. */
+    for (int k = 0; k < n && n > COLUMNS; k++)
+        for (int c = 1; c + 2 < kept && all[k] == USUAL_BYTES; c++)
+            if (out[c] < USUAL_BYTES && out[c + 1] > USUAL_BYTES)
+                out[c] = USUAL_BYTES;
     free(all);
     return kept;
 }
@@ -105,25 +126,31 @@ static void print_table(FILE *out, const struct records *rs, const struct record
     for (int k = 0; k < n; k++)
         fprintf(out, " %9lld ", (long long)sizes[k]);
     fprintf(out, "\n");
-    for (size_t i = 0; i < rs->n; i++) {
+    const struct record **rows = malloc((rs->n + 1) * sizeof(*rows));
+    size_t n_rows = 0;
+    for (size_t i = 0; rows != NULL && i < rs->n; i++) {
         const struct record *r = &rs->v[i];
         int seen = !counts(r) || !same_table(r, table);
-        for (size_t k = 0; k < i && !seen; k++)
-            seen = counts(&rs->v[k]) && same_table(&rs->v[k], table) &&
-                   strcmp(rs->v[k].impl, r->impl) == 0;
-        if (seen)
-            continue;
-        fprintf(out, "%-26s", r->impl);
+        for (size_t k = 0; k < n_rows && !seen; k++)
+            seen = strcmp(rows[k]->impl, r->impl) == 0;
+        if (!seen)
+            rows[n_rows++] = r;
+    }
+    if (n_rows > 0)
+        qsort(rows, n_rows, sizeof(*rows), compare_impls);
+    for (size_t i = 0; i < n_rows; i++) {
+        fprintf(out, "%-26s", rows[i]->impl);
         for (int k = 0; k < n; k++) {
-            const struct record *at = find(rs, table, r->impl, sizes[k]);
+            const struct record *at = find(rs, table, rows[i]->impl, sizes[k]);
             if (at == NULL)
                 fprintf(out, " %9s ", "-");
             else
                 fprintf(out, " %9.*f%c", at->value < 1000 ? 2 : 0, at->value,
-                        is_best(rs, at) ? '*' : ' ');
+                        contested(rs, at) && is_best(rs, at) ? '*' : ' ');
         }
         fprintf(out, "\n");
     }
+    free(rows);
 }
 
 /* The back-to-back record of the same cell as a dependent one, or NULL. */
