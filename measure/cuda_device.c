@@ -60,7 +60,7 @@ static void try_peers(struct backend_host *host)
                 continue;
             if (cudaSetDevice(a) == cudaSuccess &&
                 cudaDeviceEnablePeerAccess(b, 0) == cudaSuccess) {
-                uint64_t seed = (uint64_t)(a * MAX_GPUS + b);
+                uint64_t seed = (uint64_t)a * MAX_GPUS + (uint64_t)b;
                 host->peer_write[a][b] = (unsigned char)moves(a, memory[a], memory[b], seed);
                 host->peer_read[a][b] = (unsigned char)moves(a, memory[b], memory[a], ~seed);
             }
