@@ -3,16 +3,20 @@
 #include <math.h>
 #include <stddef.h>
 
-const struct rowlaw rowlaw_prior_mean = {.growth = 1.2, .growth_split = 0.1, .fixed = 0.4};
-const struct rowlaw rowlaw_prior_sd = {.growth = 0.3, .growth_split = 0.1, .fixed = 0.3};
+const struct rowlaw rowlaw_prior_mean = {
+    .growth = 1.2, .growth_split = 0.1, .fixed = 0.4, .single = 0.3};
+const struct rowlaw rowlaw_prior_sd = {
+    .growth = 0.3, .growth_split = 0.1, .fixed = 0.3, .single = 0.1};
 
 double rowlaw_curve_us(const struct rowlaw *law, const struct qty_curve *c, double rows,
                        double split, int *beyond)
 {
     const int last = c->n - 1;
     *beyond |= rows > c->x[last] || rows < c->x[0];
-    if (rows <= c->x[0] || c->n == 1)
+    if (rows <= c->x[0])
         return c->y[0];
+    if (c->n == 1)
+        return c->y[0] * pow(rows / c->x[0], law->single);
     if (rows > c->x[last]) {
         int from = last - 1;
         while (from > 0 && c->x[from] * 4 > c->x[last])

@@ -16,6 +16,8 @@ struct rowlaw {
      * the context adds at B grows with the rows as (rows / B)^(1 - fixed / split): a part of the
      * cost is there however few rows read. */
     double fixed;
+    /* A curve of a single point says nothing of its slope: the step then grows as rows^single. */
+    double single;
 };
 
 /* Mean and standard deviation of each before any fit. */

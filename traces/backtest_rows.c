@@ -156,10 +156,11 @@ static void read_rows(struct table *t, const struct run_table *r)
 /* --- the predictor -----------------------------------------------------------------------------
  */
 
-/* Parameters: growth, growth_split, fixed; then for each stack its accept length (where its runs do
- * not measure it) as a logarithm, and its drafting as a fraction of the plain step of one request.
+/* Parameters: growth, growth_split, fixed, single; then for each stack its accept length (where its
+ * runs do not measure it) as a logarithm, and its drafting as a fraction of the plain step of one
+ * request.
  */
-enum { LAW = 3 };
+enum { LAW = 4 };
 
 struct fit {
     const struct table *t;
@@ -171,7 +172,7 @@ struct fit {
 static double predict(const struct fit *f, const struct cell *c, const double *p, int *beyond)
 {
     const struct table *t = f->t;
-    const struct rowlaw law = {p[0], p[1], p[2]};
+    const struct rowlaw law = {p[0], p[1], p[2], p[3]};
     const double *stack = p + LAW + 2 * c->stack;
     const struct qty_curve *own = &t->curve[c->curve].c;
     const struct qty_curve *zero = c->zero >= 0 ? &t->curve[c->zero].c : NULL;
@@ -238,9 +239,9 @@ static enum status fit_without(struct table *t, size_t fold, size_t folds, size_
             at[f->n++] = i;
     stack_means(f);
     double mean[MAPFIT_MAX_PARAMS] = {rowlaw_prior_mean.growth, rowlaw_prior_mean.growth_split,
-                                      rowlaw_prior_mean.fixed};
+                                      rowlaw_prior_mean.fixed, rowlaw_prior_mean.single};
     double sd[MAPFIT_MAX_PARAMS] = {rowlaw_prior_sd.growth, rowlaw_prior_sd.growth_split,
-                                    rowlaw_prior_sd.fixed};
+                                    rowlaw_prior_sd.fixed, rowlaw_prior_sd.single};
     for (int s = 0; s < t->n_stacks; s++) {
         mean[LAW + 2 * s] = f->tau_mean[s];
         sd[LAW + 2 * s] = 0.3;
@@ -393,8 +394,8 @@ static enum status report(const struct tested *t, enum part part, struct backtes
     snprintf(r->fitted_on, sizeof r->fitted_on,
              "the table's other runs: drafting and (where no rate is printed) accept length of a "
              "stack%s",
-             part == BEYOND || part == ALL ? "; 3 for beyond the curve" : "");
-    r->fitted_parameters = part == BEYOND || part == ALL ? 5 : 2;
+             part == BEYOND || part == ALL ? "; 4 for beyond the curve" : "");
+    r->fitted_parameters = part == BEYOND || part == ALL ? 6 : 2;
     r->n_naive = 1;
     snprintf(r->naive[0].formula, sizeof r->naive[0].formula, "tau / (1 + c K)");
     for (size_t i = 0; i < t->n; i++) {

@@ -16,7 +16,7 @@
 #include "traces/csv.h"
 #include "traces/run_table.h"
 
-static const struct rowlaw law = {1.2, 0.1, 0.4};
+static const struct rowlaw law = {1.2, 0.1, 0.4, 0.3};
 static const struct qty_curve zero = {
     .n = 4, .x = {1, 4, 16, 64}, .y = {10000, 12000, 20000, 80000}};
 
@@ -46,6 +46,8 @@ static void beyond_a_curve_it_says_so(void **state)
     beyond = 0;
     assert_near(rowlaw_step_us(&law, &own, &zero, 4, 1, &beyond), 12000 + 5000 * pow(4, 0.6), 1e-9);
     assert_int_equal(beyond, 1);
+    /* And alone: by the power 0.3. */
+    assert_near(rowlaw_step_us(&law, &own, NULL, 4, 1, &beyond), 15000 * pow(4, 0.3), 1e-9);
 }
 
 static void gains_by_batch(void **state)
