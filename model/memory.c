@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MIB 1048576.0
@@ -31,6 +32,35 @@ static int connected_channels(const struct scenario *s)
     return s->nccl.max_nchannels > 0 ? s->nccl.max_nchannels : 4;
 }
 
+/* A communicator connects an algorithm at its first use: rings and trees where NCCL chooses or a
+ * tree is named, else rings, which large messages use beside a custom kernel too. */
+static int has_trees(const char *impl)
+{
+    return strncmp(impl, "nccl/auto", 9) == 0 || strncmp(impl, "nccl/tree", 9) == 0;
+}
+
+static double setting(const char *impl, const char *key, double otherwise)
+{
+    const char *at = strchr(impl, ':');
+    size_t n = strlen(key);
+    while (at != NULL) {
+        at++;
+        if (strncmp(at, key, n) == 0 && at[n] == '=')
+            return strtod(at + n + 1, NULL);
+        at = strchr(at, ',');
+    }
+    return otherwise;
+}
+
+double memory_of_impl(const struct scenario *s, const char *impl)
+{
+    if (strncmp(impl, "nccl/", 5) != 0)
+        return (double)NAN;
+    int channels = (int)setting(impl, "channels", connected_channels(s));
+    return nccl_communicator_memory(channels, setting(impl, "buffsize", s->nccl.buffsize_bytes),
+                                    has_trees(impl));
+}
+
 void memory_predict(const struct scenario *s, struct memory *m)
 {
     *m = (struct memory){0};
@@ -44,10 +74,7 @@ void memory_predict(const struct scenario *s, struct memory *m)
     m->nccl_per_channel = nccl_channel_memory(s->nccl.buffsize_bytes);
     m->nccl_ring = nccl_communicator_memory(m->nccl_channels, s->nccl.buffsize_bytes, 0);
     m->nccl_ring_tree = nccl_communicator_memory(m->nccl_channels, s->nccl.buffsize_bytes, 1);
-    /* A communicator connects an algorithm at its first use: both where NCCL chooses or a tree is
-     * named, else rings, which large messages use beside a custom kernel too. */
-    int both = strncmp(s->allreduce.impl, "nccl/auto", 9) == 0 ||
-               strncmp(s->allreduce.impl, "nccl/tree", 9) == 0;
+    int both = has_trees(s->allreduce.impl);
     if (s->ranks > 1)
         m->communicators = s->nccl.communicators * (both ? m->nccl_ring_tree : m->nccl_ring);
     m->workspaces = s->engine.workspace_bytes;

@@ -1,4 +1,5 @@
 /* rank: the optimizations in the order in which to do them, and why. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +39,49 @@ static enum status read_numbers(const struct invocation *inv, struct rank_params
     return status;
 }
 
-static enum status print(struct invocation *inv, const struct ranking *r,
-                         const struct rank_params *p, struct err *err)
+static void add_memory(cJSON *root, const struct rank_run *run)
 {
+    cJSON *list = cJSON_AddArrayToObject(root, "memory_measured");
+    for (int i = 0; i < run->n_memory; i++) {
+        const struct memory_check *m = &run->memory[i];
+        cJSON *j = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, j);
+        cJSON_AddStringToObject(j, "impl", m->impl);
+        cJSON_AddNumberToObject(j, "ranks", m->ranks);
+        cJSON_AddNumberToObject(j, "measured_bytes", m->measured);
+        cJSON_AddNumberToObject(j, "predicted_bytes", m->predicted);
+        cJSON_AddNumberToObject(j, "rel_error", fabs(m->predicted / m->measured - 1));
+    }
+}
+
+static void print_memory(FILE *out, const struct rank_run *run)
+{
+    for (int i = 0; i < run->n_memory; i++) {
+        const struct memory_check *m = &run->memory[i];
+        fprintf(out,
+                "  memory of %s at %d ranks: %.0f MiB measured, %.0f MiB predicted (%+.0f %%)%s\n",
+                m->impl, m->ranks, m->measured / 1048576, m->predicted / 1048576,
+                100 * (m->predicted / m->measured - 1),
+                fabs(m->predicted / m->measured - 1) > 0.1
+                    ? ": more than 10 % off, do not trust the sum above"
+                    : "");
+    }
+}
+
+static enum status print(struct invocation *inv, const struct rank_run *run, struct err *err)
+{
+    const struct ranking *r = &run->ranking;
+    const struct rank_params *p = &run->params;
     const char *id = invocation_value(inv, "explain");
+    if (id == NULL && inv->json) {
+        cJSON *root = ranking_json(r, p, inv->args[0]);
+        if (root != NULL)
+            add_memory(root, run);
+        return print_json(inv->out, root, err);
+    }
     if (id == NULL) {
-        if (inv->json)
-            return print_json(inv->out, ranking_json(r, p, inv->args[0]), err);
         ranking_print(inv->out, r, p);
+        print_memory(inv->out, run);
         return STATUS_OK;
     }
     for (int k = 0; k < r->n; k++)
@@ -54,6 +90,16 @@ static enum status print(struct invocation *inv, const struct ranking *r,
             return STATUS_OK;
         }
     return err_set(err, STATUS_USAGE, "--explain %s: the catalogue has no such option", id);
+}
+
+/* Every --memory. */
+static enum status read_memory(const struct invocation *inv, struct rank_run *run, struct err *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < inv->n_given && status == STATUS_OK; i++)
+        if (strcmp(inv->given[i].name, "memory") == 0)
+            status = rank_run_memory(run, inv->given[i].value, inv->log, err);
+    return status;
 }
 
 static enum status run(struct invocation *inv, struct err *err)
@@ -77,7 +123,9 @@ static enum status run(struct invocation *inv, struct err *err)
     if (status == STATUS_OK)
         status = rank_run(r, inv->log, err);
     if (status == STATUS_OK)
-        status = print(inv, &r->ranking, &r->params, err);
+        status = read_memory(inv, r, err);
+    if (status == STATUS_OK)
+        status = print(inv, r, err);
     rank_run_release(r);
     free(r);
     return status;
@@ -89,6 +137,7 @@ static const struct command_option options[] = {
     {"costs", "FILE", 1, "a trace or model that prices collectives, before the scenario's own"},
     {"budget", "DAYS", 0, "days of work that may be spent"},
     {"deadline", "DAYS", 0, "throughput counts until then (60, or twice the budget)"},
+    {"memory", "TRACE", 1, "compare the prediction with device memory that measure recorded"},
     {"explain", "ID", 0, "one option's arithmetic, line by line"},
     {"draws", "N", 0, "worlds drawn (4000)"},
     {"seed", "N", 0, "seed of the draws (1)"},

@@ -303,6 +303,13 @@ void ranking_print(FILE *out, const struct ranking *r, const struct rank_params 
     fprintf(out, "  today %.4g tokens/s [%.4g, %.4g] %s; %zu worlds drawn\n\n", r->today.mean,
             r->today.low, r->today.high, r->speculates ? "with speculation" : "without speculation",
             r->draws);
+    if (r->has_measured && r->unexplained_us.low > 0)
+        fprintf(
+            out,
+            "  note: %.4g tokens/s were measured; no term explains %.0f us [%.0f, %.0f] of a "
+            "cycle: find them first\n  (updraft calibrate), until then the gains are too high\n\n",
+            p->mean->measured.speculative_tokens_per_s.value, r->unexplained_us.mean,
+            r->unexplained_us.low, r->unexplained_us.high);
     print_options(out, r, p);
     print_roadmap(out, r, p);
     fprintf(out,

@@ -1,11 +1,13 @@
 #include "traces/rank_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/evaluate.h"
 #include "model/parallel.h"
 #include "traces/catalogue_io.h"
+#include "traces/load.h"
 #include "traces/share.h"
 
 void rank_run_release(struct rank_run *run)
@@ -51,6 +53,25 @@ enum status rank_run(struct rank_run *run, FILE *log, struct err *err)
     run->params.catalogue = &run->catalogue;
     run->params.costs = &run->file.costs;
     return rank_options(&run->ranking, &run->params, err);
+}
+
+enum status rank_run_memory(struct rank_run *run, const char *path, FILE *log, struct err *err)
+{
+    struct trace t = {0};
+    enum status status = trace_load(&t, path, log, err);
+    for (size_t i = 0; i < t.records.n && status == STATUS_OK; i++) {
+        const struct record *m = &t.records.v[i];
+        double predicted = memory_of_impl(&run->file.s, m->impl);
+        if (m->what != WHAT_device_memory || isnan(predicted) || !(m->value > 0) ||
+            run->n_memory == RANK_MAX_MEMORY)
+            continue;
+        struct memory_check *check = &run->memory[run->n_memory++];
+        *check =
+            (struct memory_check){.ranks = m->ranks, .measured = m->value, .predicted = predicted};
+        snprintf(check->impl, sizeof check->impl, "%.120s", m->impl);
+    }
+    trace_release(&t);
+    return status;
 }
 
 static void add_size(struct decisive *d, double bytes)

@@ -8,17 +8,30 @@
 #include "model/rank.h"
 #include "traces/scenario_io.h"
 
+/* Device memory that a measurement recorded against what is predicted. */
+enum { RANK_MAX_MEMORY = 16 };
+struct memory_check {
+    char impl[SCENARIO_TEXT];
+    int ranks;
+    double measured, predicted; /* bytes of a rank */
+};
+
 /* Zero-initialised is empty. Must not move once run. */
 struct rank_run {
     struct scenario_file file;
     struct catalogue catalogue;
     struct rank_params params; /* seed, draws, threads, budget, horizon: the caller's */
     struct ranking ranking;
+    int n_memory;
+    struct memory_check memory[RANK_MAX_MEMORY]; /* of NCCL's communicators, where measured */
 };
 void rank_run_release(struct rank_run *run);
 
 /* Reads the catalogue: `path`, or the one that ships where it is NULL. */
 enum status rank_run_catalogue(struct rank_run *run, const char *path, struct err *err);
+
+/* Collects the device memory that a trace records of NCCL's communicators, with the prediction. */
+enum status rank_run_memory(struct rank_run *run, const char *trace, FILE *log, struct err *err);
 
 /* Ranks; run->file is open. Implementations that nobody measured are priced on the scenario's
  * fabric where it names one; warnings go to `log` (may be NULL). */

@@ -49,3 +49,8 @@ P
 "$UPDRAFT" rank; echo "exit $?"
 "$UPDRAFT" rank "$S" --set draft.accept_rate=1 --draws 200 --set draft.num_steps=64 --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["optimizations"]) > 20)'
 "$UPDRAFT" rank --schema | cmp - "$TOP/docs/catalogue.schema.json" && echo "docs/catalogue.schema.json is current"
+# Recorded device memory beside the prediction.
+printf '{"updraft_trace":1,"host":{}}\n{"what":"device_memory","memory_bytes":409993216,"impl":"nccl/ring/ll","ranks":8}\n{"what":"device_memory","memory_bytes":25165824,"impl":"nccl/ring/ll:channels=2,buffsize=131072","ranks":8}\n' >mem.jsonl
+"$UPDRAFT" rank "$S" --draws 200 --memory mem.jsonl | grep "memory of nccl"
+# The order within a budget; what it leaves out takes longer.
+"$UPDRAFT" rank "$S" --draws 200 --budget 2 --json | python3 -c 'import json,sys; r=json.load(sys.stdin)["roadmap"]; print("within two days:", all(x["done_days"] <= 2 for x in r), len(r) > 0)'
