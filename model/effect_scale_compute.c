@@ -16,7 +16,7 @@ static void explain(const struct effect *e, const struct scenario *s, char *text
 }
 
 static const struct effect_field fields[] = {
-    {"factor", EFFECT_QTY, offsetof(struct effect, amount), 1, 0, 1000,
+    {"factor", EFFECT_QTY, offsetof(struct effect, amount), 1, 1e-3, 1000,
      "factor on the compute of a pass"},
     {0},
 };

@@ -19,7 +19,7 @@ static void explain(const struct effect *e, const struct scenario *s, char *text
 static const struct effect_field fields[] = {
     {"factor", EFFECT_QTY, offsetof(struct effect, amount), 1, 1e-3, 1000,
      "factor on the bytes of weights"},
-    {"compute_factor", EFFECT_QTY, offsetof(struct effect, other), 0, 0, 1000,
+    {"compute_factor", EFFECT_QTY, offsetof(struct effect, other), 0, 1e-3, 1000,
      "factor on the compute of a pass that comes with it"},
     {0},
 };

@@ -213,6 +213,9 @@ static double pass_collectives_us(const struct scenario *s, const struct wire *w
            logits_us(s, w, rows, s->model.vocab, flags);
 }
 
+/* A pass takes some time, whatever a factor makes of it, or rates would be infinite. */
+static const double least_pass_us = 1e-3;
+
 double evaluate_compute_us(const struct scenario *s, double rows, double requests, unsigned *flags)
 {
     unsigned ignored = 0;
@@ -238,7 +241,7 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
             us = floor_us;
         if (s->ranks != s->ref.ranks)
             *flags |= OUTCOME_RANKS_CHANGED;
-        return us * s->pass.scale.value;
+        return fmax(us * s->pass.scale.value, least_pass_us);
     }
     double growth = weights_us(s, s->ranks, rows, s->pass.weight_scale.value) +
                     s->pass.row_us.value * rows +
@@ -269,7 +272,7 @@ double evaluate_compute_us(const struct scenario *s, double rows, double request
             *flags |= OUTCOME_RANKS_CHANGED;
     }
     us = fixed + growth;
-    return us * s->pass.scale.value;
+    return fmax(us * s->pass.scale.value, least_pass_us);
 }
 
 static double graph_miss_us(const struct scenario *s, unsigned *flags)

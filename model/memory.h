@@ -23,9 +23,9 @@ double nccl_channel_memory(double buffsize_bytes);
 /* `trees` 1: rings and trees are connected, 0: rings alone. */
 double nccl_communicator_memory(int channels, double buffsize_bytes, int trees);
 
-/* What a communicator of an implementation takes on a rank: channels and buffers from the settings of
- * its name ("nccl/ring/ll:channels=2,buffsize=131072"), else from the scenario; rings, or rings and
- * trees, from the name. NaN where it is not NCCL's. */
+/* What a communicator of an implementation takes on a rank: channels and buffers from the settings
+ * of its name ("nccl/ring/ll:channels=2,buffsize=131072"), else from the scenario; rings, or rings
+ * and trees, from the name. NaN where it is not NCCL's. */
 double memory_of_impl(const struct scenario *s, const char *impl);
 
 void memory_predict(const struct scenario *s, struct memory *m);
