@@ -111,6 +111,15 @@ static enum status write_plot(const struct plot_request *request, FILE *program,
                          request->input);
         goto out;
     }
+    struct scenario one = f.s;
+    one.draft.num_steps = 1;
+    if (!scenario_speculates(&one)) {
+        status = err_set(err, STATUS_UNSUPPORTED,
+                         "%s does not speculate: draft.method is none; --set draft.method=eagle3 "
+                         "asks what if it did",
+                         request->input);
+        goto out;
+    }
     for (int k = 0; k < n && status == STATUS_OK; k++)
         status = plot_simulate_with(&f.s, "draft.num_steps", k, seed, &sims[k], err);
     if (status == STATUS_OK)

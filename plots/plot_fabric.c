@@ -136,7 +136,7 @@ static void write_links(FILE *program, const struct box *b)
         /* 1 idle, 2 below half of the busiest, 3 below nine tenths, 4 the bottleneck */
         plot_cell(program, heat <= 0 ? 1 : heat < 0.5 ? 2 : heat < 0.9 ? 3 : 4);
         snprintf(text, sizeof text, "%sn", plot_figure(figure, sizeof figure, heavier(b, l)));
-        plot_cell_text(program, heat > 0 ? text : "");
+        plot_cell_text(program, heat > 0 && f->n_gpus <= MANY_GPUS ? text : "");
         plot_row_end(program);
         rows++;
     }
@@ -261,6 +261,8 @@ static enum status write_plot(const struct plot_request *request, FILE *program,
         int links = 0;
         for (int l = 0; l < b->f.n_links; l++)
             links += is_shown(b, l);
+        if (b->f.n_gpus > 8)
+            size->width = b->f.n_gpus < MANY_GPUS ? 110 * b->f.n_gpus : 110 * MANY_GPUS;
         size->rows = (links > 40 ? 40 : links) + 9;
     }
     synth_free(synth);

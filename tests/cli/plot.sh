@@ -33,6 +33,8 @@ for preset in $(sed -n 's/^FABRIC_PRESET("\([^"]*\)".*/\1/p' "$TOP/model/fabric_
     done
 done
 "$UPDRAFT" plot crossover "$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl" -o p.svg && python3 "$TOP/tests/svg_labels.py" p.svg
+"$UPDRAFT" plot fabric switch-4-2s:16 -o p.svg && python3 "$TOP/tests/svg_labels.py" p.svg
+"$UPDRAFT" plot fabric epyc-2s:64 -o p.svg && python3 "$TOP/tests/svg_labels.py" p.svg
 echo "--- latency of a trace, its model and a scenario"
 trace=$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl
 "$UPDRAFT" fit "$trace" --json >model.json

@@ -13,6 +13,7 @@ run draft "$TOP/tests" -o kept.png
 run draft "$scenario" -o no-such-folder/x.png
 run draft "$scenario" --json
 run draft "$scenario" --set draft.accept_rate=2 -o kept.png
+run draft "$scenario" --set draft.method=none -o kept.png
 run latency "$trace" --impl custom/twoshot -o kept.png
 run latency "$scenario" --ranks 3 -o kept.png
 PATH=/nonexistent run draft "$scenario" -o kept.png
