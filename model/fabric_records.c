@@ -302,13 +302,23 @@ struct probes {
     struct samples peer, peer_load, duplex, all_to_all, two_destinations;
 };
 
-/* The best sample, with what the records leave in doubt. */
+/* The plateau: the median of the samples that come near the best. One lone best may be an artefact,
+ * as of stores that are still under way when the clock stops. */
+static double plateau(struct samples *s)
+{
+    int first = 0;
+    double best = quantile(s, 1.0); /* sorts */
+    while (s->v[first] < 0.75 * best)
+        first++;
+    return s->v[first + (s->n - 1 - first) / 2];
+}
+
 static void settle_best(struct fabric *f, enum fabric_param p, struct samples *s)
 {
     if (s->n == 0)
         return;
-    double v = quantile(s, 1.0);
-    fabric_measured(f, p, v, v / 1.05, fmax(fmin(s->high, v * 1.1), v * 1.03));
+    double v = plateau(s);
+    fabric_measured(f, p, v, v / 1.05, fmax(fmin(quantile(s, 1.0), v * 1.3), v * 1.03));
 }
 
 /* A device's own memory takes all of its blocks to fill. Where the largest number of blocks that
@@ -422,7 +432,7 @@ static void collect_contention(struct probes *p, const struct record *r)
     else if (strstr(r->placement, "on 0>host, as many the other way") && flows > 0)
         add(&p->host_streams, r->value * flows, r->p10 * flows, r->p90 * flows);
     else if (strncmp(r->placement, "pair ", 5) == 0 && strstr(r->placement, "<>") && p->peer.n > 0)
-        add(&p->duplex, fmin(2, fmax(1, 2 * r->value / quantile(&p->peer, 1))), NAN, NAN);
+        add(&p->duplex, fmin(2, fmax(1, 2 * r->value / plateau(&p->peer))), NAN, NAN);
 }
 
 static void settle_probes(struct fabric *f, const struct records *rs, int gpus, int nvlink)
@@ -468,7 +478,7 @@ static void settle_probes(struct fabric *f, const struct records *rs, int gpus, 
     if (!nvlink)
         settle(f, FABRIC_duplex_ratio, &p->duplex, 0.5);
     if (p->peer.n > 0 && p->peer_load.n > 0) {
-        double ratio = quantile(&p->peer_load, 1) / quantile(&p->peer, 1);
+        double ratio = plateau(&p->peer_load) / plateau(&p->peer);
         fabric_measured(f, FABRIC_read_ratio, ratio, ratio * 0.97, ratio * 1.03);
     }
     settle_fanout(f, &p->all_to_all, gpus, nvlink);

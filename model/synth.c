@@ -54,6 +54,12 @@ struct ready {
  */
 static void find_islands(struct ready *q, const struct fabric *f)
 {
+    if (q->impl.islands > 0) { /* said: runs of neighbours */
+        q->n_islands = q->impl.islands < q->ranks ? q->impl.islands : q->ranks;
+        for (int r = 0; r < q->ranks; r++)
+            q->island[r] = r * q->n_islands / q->ranks;
+        return;
+    }
     for (int by_root = 0; by_root < 2; by_root++) {
         int seen[FABRIC_MAX_GPUS];
         q->n_islands = 0;

@@ -76,23 +76,23 @@ static enum status parse_setting(struct synth_impl *impl, const char *name, cons
             return STATUS_OK;
         return err_set(err, STATUS_USAGE, "\"%s\": end is barrier or none", name);
     }
-    if (is(text, key, "channels") && impl->family == SYNTH_NCCL) {
+    int islands = is(text, key, "islands") && impl->family != SYNTH_NCCL;
+    if (islands || (is(text, key, "channels") && impl->family == SYNTH_NCCL)) {
         char *end;
-        long channels = strtol(value, &end, 10);
-        if (n > 0 && end == value + n && channels >= 1 && channels <= 64) {
-            impl->channels = (int)channels;
-            return STATUS_OK;
-        }
-        return err_set(err, STATUS_USAGE, "\"%s\": channels is a number from 1 to 64", name);
-    }
-    if (n > 0 && (is(text, key, "blocks") || is(text, key, "threads") ||
-                  is(text, key, "buffsize") || is(text, key, "islands")))
+        long count = strtol(value, &end, 10);
+        if (!(n > 0 && end == value + n && count >= 1 && count <= 64))
+            return err_set(err, STATUS_USAGE, "\"%s\": %.*s is a number from 1 to 64", name,
+                           (int)key, text);
+        *(islands ? &impl->islands : &impl->channels) = (int)count;
         return STATUS_OK;
-    return err_set(
-        err, STATUS_USAGE,
-        "cannot price the setting \"%.*s\" of \"%s\": expected payload=, end=, channels=, "
-        "blocks=, threads= or buffsize= where they apply",
-        (int)len, text, name);
+    }
+    if (n > 0 && (is(text, key, "blocks") || is(text, key, "threads") || is(text, key, "buffsize")))
+        return STATUS_OK;
+    return err_set(err, STATUS_USAGE,
+                   "cannot price the setting \"%.*s\" of \"%s\": expected payload=, end=, "
+                   "islands=, channels=, "
+                   "blocks=, threads= or buffsize= where they apply",
+                   (int)len, text, name);
 }
 
 enum status synth_impl_parse(struct synth_impl *impl, const char *name, struct err *err)

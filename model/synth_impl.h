@@ -17,6 +17,7 @@ struct synth_impl {
     enum payload payload;
     int end_barrier; /* -1: the algorithm's own */
     int channels;    /* 0: chosen */
+    int islands;     /* neighbours in so many; 0: as the fabric has them */
 };
 
 enum status synth_impl_parse(struct synth_impl *impl, const char *name, struct err *err);

@@ -75,16 +75,18 @@ static const char *priced_as(const struct record *r)
     static const struct {
         const char *word, *impl;
     } words[] = {
-        {"island", "custom/hier"},    {"hier", "custom/hier"},   {"two", "custom/twoshot"},
-        {"2stage", "custom/twoshot"}, {"ring", "custom/ring"},   {"fused", "custom/oneshot"},
-        {"1stage", "custom/oneshot"}, {"one", "custom/oneshot"},
+        {"hier", "custom/hier"},   {"two", "custom/twoshot"},   {"2stage", "custom/twoshot"},
+        {"ring", "custom/ring"},   {"fused", "custom/oneshot"}, {"1stage", "custom/oneshot"},
+        {"one", "custom/oneshot"},
     };
     /* The kernel of that name publishes, raises flags and loads (b12x, "one-shot pull"). */
     if (strcmp(r->kernel, "pcie_oneshot") == 0)
         return "custom/oneshot-pull";
-    /* "hierarchical" beside "island RS": the one sends all of it round its island. */
+    /* b12x works with islands of four neighbours; its "hierarchical" has leaders (its sources). */
     if (strstr(r->kernel, "hierarchical") != NULL)
-        return "custom/hier-oneshot";
+        return r->ranks > 12 ? "custom/leaders:islands=4" : "custom/leaders:islands=2";
+    if (strstr(r->kernel, "island") != NULL)
+        return r->ranks > 12 ? "custom/hier:islands=4" : "custom/hier:islands=2";
     if (synth_knows(r->impl))
         return r->impl;
     if (strncmp(r->impl, "custom/", 7) != 0)

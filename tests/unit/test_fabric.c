@@ -238,6 +238,8 @@ static void what_cannot_be_priced(void **state)
         "",
         "host/chain",
         "nccl/auto:channels=1x",
+        "custom/hier:islands=0",
+        "nccl/auto:islands=2",
         "custom/oneshot:end=maybe",
         "custom/oneshot:foo=1",
         "custom/oneshot:",

@@ -127,7 +127,7 @@ static void matrices_make_boxes(void **state)
     pairs(&rs, 8, "nvb write ce", "", 276, 277);
     assert_int_equal(make(f, &rs), STATUS_OK);
     assert_true(f->nvlinked[3]);
-    assert_near(f->param[FABRIC_nvlink_gb_per_s].value, 277, 1e-9);
+    assert_near(f->param[FABRIC_nvlink_gb_per_s].value, 277, 0.01);
     /* Allreduces alone make no fabric. */
     add(&rs, WHAT_allreduce, "graph", "", "", 5);
     assert_int_equal(make(f, &rs), STATUS_UNSUPPORTED);
