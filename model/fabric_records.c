@@ -302,22 +302,26 @@ struct probes {
     struct samples peer, peer_load, duplex, all_to_all, two_destinations;
 };
 
-/* The plateau: the median of the samples that come near the best. One lone best may be an artefact,
- * as of stores that are still under way when the clock stops. */
-static double plateau(struct samples *s)
+/* How near: over block counts the kernel's own choice of them is wide; over pairs of GPUs only the
+ * near ones tell what a GPU's own link gives. */
+static const double BY_BLOCKS = 0.75, BY_PAIRS = 0.9;
+
+/* The plateau: the median of the samples that come as near the best as `share`. One lone best may
+ * be an artefact, as of stores that are still under way when the clock stops. */
+static double plateau(struct samples *s, double share)
 {
     int first = 0;
     double best = quantile(s, 1.0); /* sorts */
-    while (s->v[first] < 0.75 * best)
+    while (s->v[first] < share * best)
         first++;
     return s->v[first + (s->n - 1 - first) / 2];
 }
 
-static void settle_best(struct fabric *f, enum fabric_param p, struct samples *s)
+static void settle_best(struct fabric *f, enum fabric_param p, struct samples *s, double share)
 {
     if (s->n == 0)
         return;
-    double v = plateau(s);
+    double v = plateau(s, share);
     fabric_measured(f, p, v, v / 1.05, fmax(fmin(quantile(s, 1.0), v * 1.3), v * 1.03));
 }
 
@@ -327,7 +331,7 @@ static void settle_local(struct fabric *f, enum fabric_param p, struct samples *
 {
     enum { ENOUGH_BLOCKS = 64 };
     struct fabric_quantity old = f->param[p];
-    settle_best(f, p, s);
+    settle_best(f, p, s, BY_BLOCKS);
     if (s->n == 0 || s->most_blocks >= ENOUGH_BLOCKS || s->at_most_blocks < quantile(s, 1.0))
         return;
     double low = f->param[p].value;
@@ -432,7 +436,7 @@ static void collect_contention(struct probes *p, const struct record *r)
     else if (strstr(r->placement, "on 0>host, as many the other way") && flows > 0)
         add(&p->host_streams, r->value * flows, r->p10 * flows, r->p90 * flows);
     else if (strncmp(r->placement, "pair ", 5) == 0 && strstr(r->placement, "<>") && p->peer.n > 0)
-        add(&p->duplex, fmin(2, fmax(1, 2 * r->value / plateau(&p->peer))), NAN, NAN);
+        add(&p->duplex, fmin(2, fmax(1, 2 * r->value / plateau(&p->peer, BY_PAIRS))), NAN, NAN);
 }
 
 static void settle_probes(struct fabric *f, const struct records *rs, int gpus, int nvlink)
@@ -466,19 +470,19 @@ static void settle_probes(struct fabric *f, const struct records *rs, int gpus, 
             settle(f, latency[k][m], &p->latency[k][m], m == PEER ? 0.1 : 0.5);
     settle(f, FABRIC_node_us, &p->node, 0.5);
     settle(f, FABRIC_work_us, &p->work, 0.5);
-    settle_best(f, FABRIC_host_store_gb_per_s, &p->host_store);
-    settle_best(f, FABRIC_host_load_gb_per_s, &p->host_load);
+    settle_best(f, FABRIC_host_store_gb_per_s, &p->host_store, BY_BLOCKS);
+    settle_best(f, FABRIC_host_load_gb_per_s, &p->host_load, BY_BLOCKS);
     /* An allreduce's threads store and load in turn, as one kernel that does both; streams of
      * several kernels beside each other get more through. */
-    settle_best(f, FABRIC_host_both_gb_per_s,
-                p->host_both.n > 0 ? &p->host_both : &p->host_streams);
+    settle_best(f, FABRIC_host_both_gb_per_s, p->host_both.n > 0 ? &p->host_both : &p->host_streams,
+                BY_BLOCKS);
     settle_local(f, FABRIC_local_store_gb_per_s, &p->local_store);
     settle_local(f, FABRIC_local_load_gb_per_s, &p->local_load);
-    settle_best(f, nvlink ? FABRIC_nvlink_gb_per_s : FABRIC_pcie_gb_per_s, &p->peer);
+    settle_best(f, nvlink ? FABRIC_nvlink_gb_per_s : FABRIC_pcie_gb_per_s, &p->peer, BY_PAIRS);
     if (!nvlink)
         settle(f, FABRIC_duplex_ratio, &p->duplex, 0.5);
     if (p->peer.n > 0 && p->peer_load.n > 0) {
-        double ratio = plateau(&p->peer_load) / plateau(&p->peer);
+        double ratio = plateau(&p->peer_load, BY_PAIRS) / plateau(&p->peer, BY_PAIRS);
         fabric_measured(f, FABRIC_read_ratio, ratio, ratio * 0.97, ratio * 1.03);
     }
     settle_fanout(f, &p->all_to_all, gpus, nvlink);
