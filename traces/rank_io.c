@@ -89,6 +89,8 @@ static cJSON *option_json(const struct ranking *r, const struct rank_params *p, 
     add_number(j, "last_in_gain", v->last_in);
     add_number(j, "shapley_gain", v->shapley);
     cJSON_AddBoolToObject(j, "undecidable", v->undecidable);
+    cJSON_AddBoolToObject(j, "undecidable_from_first",
+                          fabs(v->gain.mean - r->v[0].gain.mean) < r->noise);
     cJSON_AddBoolToObject(j, "coin_flip", v->coin_flip);
     cJSON_AddBoolToObject(j, "remeasure_accept_length", v->reaccept && r->speculates);
     add_number(j, "allreduce_us_today", v->ar_us_now);
