@@ -16,15 +16,19 @@ struct term {
     size_t n;
     uint32_t *choice; /* [n], projections of allowed sets on mask */
     uint32_t *state;  /* [n], which evaluated state it starts from */
-    uint32_t *number; /* [n], which row of numbers acts on it */
     uint32_t *of_set; /* [n_sets], which choice a set is */
-    size_t n_numbers;
-    uint32_t *numbers; /* [n_numbers], sets of affine options */
-    int32_t *parent;   /* [n_numbers], the same without its lowest option, or -1 */
-    size_t offset;     /* of its rows in a world group's table */
+    /* The affine options in two halves, so that what they do together is two small tables. */
+    struct half {
+        uint32_t mask;
+        size_t n;
+        uint32_t *sets; /* [n], distinct sets of its options */
+        uint32_t *of;   /* [choices], which of them a choice has */
+    } half[2];
+    size_t offset; /* of its rows in a world group's table */
 };
 
 struct parts;
+struct numbers;
 struct plan {
     const struct search_params *p;
     const struct search *r;
@@ -38,7 +42,7 @@ struct plan {
     double *sum;   /* [n_sets] */
     size_t batch, most_numbers;
     struct parts *parts;           /* [batch][n_states] */
-    double *scale, *plus;          /* [batch][most_numbers][L] */
+    struct numbers *numbers;       /* [batch][2][most_numbers] */
     uint32_t *keep_at;             /* [n_keep], index of set */
     size_t n_blocks;               /* of BLOCK sets */
     double *block_best, *block_at; /* [n_blocks][MAX_BATCH][L] */
@@ -139,18 +143,20 @@ static int plan_term(struct plan *plan, struct term *t, int32_t *map, size_t map
         return -1;
     t->n = number_distinct(r->sets, n, t->mask, map, map_size, t->choice, t->of_set);
     t->state = malloc(t->n * sizeof *t->state);
-    t->number = malloc(t->n * sizeof *t->number);
-    t->numbers = malloc(t->n * sizeof *t->numbers);
-    t->parent = malloc(t->n * sizeof *t->parent);
-    if (t->state == NULL || t->number == NULL || t->numbers == NULL || t->parent == NULL)
+    if (t->state == NULL)
         return -1;
-    t->n_numbers =
-        number_distinct(t->choice, t->n, t->affine, map, map_size, t->numbers, t->number);
-    for (size_t a = 0; a < t->n_numbers; a++) {
-        uint32_t v = t->numbers[a];
-        int32_t at = v == 0 ? -1 : map[v & (v - 1)];
-        /* Only an earlier row is ready when this one is made. */
-        t->parent[a] = at >= 0 && (size_t)at < a ? at : -1;
+    uint32_t low = 0;
+    for (uint32_t rest = t->affine; 2 * __builtin_popcount(low) < __builtin_popcount(t->affine);
+         rest &= rest - 1)
+        low |= rest & (~rest + 1);
+    for (int k = 0; k < 2; k++) {
+        struct half *h = &t->half[k];
+        h->mask = k == 0 ? low : t->affine & ~low;
+        h->sets = malloc(t->n * sizeof *h->sets);
+        h->of = malloc(t->n * sizeof *h->of);
+        if (h->sets == NULL || h->of == NULL)
+            return -1;
+        h->n = number_distinct(t->choice, t->n, h->mask, map, map_size, h->sets, h->of);
     }
     for (size_t c = 0; c < t->n; c++) {
         uint32_t s = t->choice[c] & ~t->affine;
@@ -188,16 +194,16 @@ static void release_plan(struct plan *plan)
     for (int t = 0; t < N_TERMS; t++) {
         free(plan->term[t].choice);
         free(plan->term[t].state);
-        free(plan->term[t].number);
         free(plan->term[t].of_set);
-        free(plan->term[t].numbers);
-        free(plan->term[t].parent);
+        for (int k = 0; k < 2; k++) {
+            free(plan->term[t].half[k].sets);
+            free(plan->term[t].half[k].of);
+        }
     }
     free(plan->states);
     free(plan->table);
     free(plan->parts);
-    free(plan->scale);
-    free(plan->plus);
+    free(plan->numbers);
     free(plan->sum);
     free(plan->keep_at);
     free(plan->block_best);
@@ -259,48 +265,44 @@ static void numbers_of(const struct option *o, const struct option_draw *d, int 
     }
 }
 
-/* scale[a][lane], add[a][lane] for every set of affine options of the term. */
+/* What the affine options do to a term: numbers[k][a] for set a of half k. */
+struct numbers {
+    double scale[L], add[L];
+};
+
 static void fill_numbers(const struct search_params *p, const struct term *t, int term,
-                         struct option_draw (*draws)[SEARCH_MAX_OPTIONS], double *scale,
-                         double *add)
+                         struct option_draw (*draws)[SEARCH_MAX_OPTIONS], struct numbers **numbers)
 {
-    double own_scale[SEARCH_MAX_OPTIONS][L], own_add[SEARCH_MAX_OPTIONS][L];
+    struct numbers own[SEARCH_MAX_OPTIONS];
     for (int i = 0; i < p->n; i++)
         for (int l = 0; l < L; l++)
-            numbers_of(p->options[i], &draws[l][i], term, &own_scale[i][l], &own_add[i][l]);
-    for (size_t a = 0; a < t->n_numbers; a++) {
-        double *s = scale + a * L, *d = add + a * L;
-        uint32_t rest = t->numbers[a];
-        for (int l = 0; l < L; l++) {
-            s[l] = 1;
-            d[l] = 0;
-        }
-        if (t->parent[a] >= 0) {
-            memcpy(s, scale + (size_t)t->parent[a] * L, L * sizeof *s);
-            memcpy(d, add + (size_t)t->parent[a] * L, L * sizeof *d);
-            rest &= (uint32_t) - (int32_t)rest;
-        }
-        for (int i = 0; i < p->n; i++)
-            if (rest >> i & 1)
-                for (int l = 0; l < L; l++) {
-                    s[l] *= own_scale[i][l];
-                    d[l] += own_add[i][l];
+            numbers_of(p->options[i], &draws[l][i], term, &own[i].scale[l], &own[i].add[l]);
+    for (int k = 0; k < 2; k++)
+        for (size_t a = 0; a < t->half[k].n; a++) {
+            struct numbers x = {{0}, {0}};
+            for (int l = 0; l < L; l++)
+                x.scale[l] = 1;
+            for (int i = 0; i < p->n; i++)
+                for (int l = 0; l < L && (t->half[k].sets[a] >> i & 1); l++) {
+                    x.scale[l] *= own[i].scale[l];
+                    x.add[l] += own[i].add[l];
                 }
-    }
+            numbers[k][a] = x;
+        }
 }
 
-static void fill_wire(const struct term *t, const struct parts *parts, const double *scale,
-                      const double *add, double *rows)
+static void fill_wire(const struct term *t, const struct parts *parts,
+                      struct numbers *const *numbers, double *rows)
 {
     for (size_t c = 0; c < t->n; c++) {
         const struct parts *q = &parts[t->state[c]];
-        const double *s = scale + (size_t)t->number[c] * L, *d = add + (size_t)t->number[c] * L;
+        const struct numbers *a = &numbers[0][t->half[0].of[c]], *b = &numbers[1][t->half[1].of[c]];
         double *out = rows + c * L;
         double sum[L], factor[L], plus[L];
         for (int l = 0; l < L; l++) {
             sum[l] = q->gathers[l];
-            factor[l] = q->scale[l] * s[l];
-            plus[l] = q->extra[l] + d[l];
+            factor[l] = q->scale[l] * (a->scale[l] * b->scale[l]);
+            plus[l] = q->extra[l] + (a->add[l] + b->add[l]);
         }
         for (int m = 0; m < OUTCOME_MESSAGES; m++)
             for (int l = 0; l < L; l++) {
@@ -312,15 +314,16 @@ static void fill_wire(const struct term *t, const struct parts *parts, const dou
     }
 }
 
-static void fill_compute(const struct term *t, const struct parts *parts, const double *scale,
-                         double *rows)
+static void fill_compute(const struct term *t, const struct parts *parts,
+                         struct numbers *const *numbers, double *rows)
 {
     for (size_t c = 0; c < t->n; c++) {
         const struct parts *q = &parts[t->state[c]];
-        const double *s = scale + (size_t)t->number[c] * L;
+        const double *a = numbers[0][t->half[0].of[c]].scale,
+                     *b = numbers[1][t->half[1].of[c]].scale;
         double *out = rows + c * L;
         for (int l = 0; l < L; l++)
-            out[l] = q->compute[l] * s[l] + q->miss[l];
+            out[l] = q->compute[l] * (a[l] * b[l]) + q->miss[l];
     }
 }
 
@@ -338,8 +341,9 @@ static void fill_group(struct plan *plan, size_t slot)
     struct option_draw draws[L][SEARCH_MAX_OPTIONS];
     double *rows = plan->table + slot * plan->rows * L;
     struct parts *parts = plan->parts + slot * plan->n_states;
-    double *scale = plan->scale + slot * plan->most_numbers * L;
-    double *plus = plan->plus + slot * plan->most_numbers * L;
+    struct numbers *numbers[2];
+    for (size_t k = 0; k < 2; k++)
+        numbers[k] = plan->numbers + (2 * slot + k) * plan->most_numbers;
     for (int l = 0; l < L; l++) {
         struct scenario world;
         uint64_t index = (plan->first_group + slot) * L + (uint64_t)l;
@@ -351,10 +355,10 @@ static void fill_group(struct plan *plan, size_t slot)
     }
     fill_plain(&t[0], parts, offsetof(struct parts, tokens), rows + t[0].offset * L);
     fill_plain(&t[1], parts, offsetof(struct parts, draft), rows + t[1].offset * L);
-    fill_numbers(p, &t[2], 2, draws, scale, plus);
-    fill_compute(&t[2], parts, scale, rows + t[2].offset * L);
-    fill_numbers(p, &t[3], 3, draws, scale, plus);
-    fill_wire(&t[3], parts, scale, plus, rows + t[3].offset * L);
+    fill_numbers(p, &t[2], 2, draws, numbers);
+    fill_compute(&t[2], parts, numbers, rows + t[2].offset * L);
+    fill_numbers(p, &t[3], 3, draws, numbers);
+    fill_wire(&t[3], parts, numbers, rows + t[3].offset * L);
     fill_plain(&t[4], parts, offsetof(struct parts, host), rows + t[4].offset * L);
 }
 
@@ -436,7 +440,10 @@ static int allocate(struct plan *plan)
 {
     const size_t groups = plan->p->draws / L, row = L * sizeof(double);
     const struct term *t = plan->term;
-    plan->most_numbers = t[2].n_numbers > t[3].n_numbers ? t[2].n_numbers : t[3].n_numbers;
+    for (int i = 2; i < 4; i++)
+        for (int k = 0; k < 2; k++)
+            if (t[i].half[k].n > plan->most_numbers)
+                plan->most_numbers = t[i].half[k].n;
     size_t batch = TABLE_BYTES / (plan->rows * row);
     batch = batch < 2 ? 2 : batch > MAX_BATCH ? MAX_BATCH : batch;
     plan->batch = batch < groups ? batch : groups;
@@ -444,12 +451,11 @@ static int allocate(struct plan *plan)
     const size_t cells = plan->n_blocks * MAX_BATCH * L;
     plan->table = malloc(plan->batch * plan->rows * row);
     plan->parts = malloc(plan->batch * plan->n_states * sizeof *plan->parts);
-    plan->scale = malloc(plan->batch * plan->most_numbers * row);
-    plan->plus = malloc(plan->batch * plan->most_numbers * row);
+    plan->numbers = malloc(plan->batch * 2 * plan->most_numbers * sizeof *plan->numbers);
     plan->sum = calloc(plan->r->n_sets, sizeof *plan->sum);
     plan->block_best = malloc(cells * sizeof *plan->block_best);
     plan->block_at = malloc(cells * sizeof *plan->block_at);
-    const void *const all[] = {plan->table, plan->parts,      plan->scale,   plan->plus,
+    const void *const all[] = {plan->table, plan->parts,      plan->numbers,
                                plan->sum,   plan->block_best, plan->block_at};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i] == NULL)

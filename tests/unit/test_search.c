@@ -173,6 +173,39 @@ static void matches_plain_evaluation(void **state)
     free(options);
 }
 
+/* Many options that act by one number: their tables are in two halves. */
+static void many_factors_match_plain_evaluation(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"scale_latency", "add_latency", "scale_compute"};
+    struct scenario s = base();
+    struct option *options = calloc(11, sizeof *options);
+    struct search_params p = {.mean = &s, .n = 11, .seed = 3, .draws = 8, .threads = 2};
+    for (int i = 0; i < p.n; i++) {
+        options[i].p_works = i % 4 == 0 ? 0.7 : 1;
+        options[i].id[0] = (char)('a' + i);
+        double value = i % 3 == 1 ? -0.8 : 0.9;
+        add_effect(&options[i], effect(types[i % 3], value, value - 0.1, value + 0.1));
+        p.options[i] = &options[i];
+    }
+    p.excludes[2] = 1u << 7;
+    p.excludes[7] = 1u << 2;
+    uint32_t *keep = malloc(sizeof *keep << p.n);
+    for (uint32_t set = 0; set < 1u << p.n; set++)
+        if (search_allowed(&p, set))
+            keep[p.n_keep++] = set;
+    p.keep = keep;
+    struct search r;
+    struct err err;
+    assert_int_equal(search_run(&r, &p, &err), STATUS_OK);
+    for (size_t k = 0; k < r.n_sets; k++)
+        for (size_t w = 0; w < p.draws; w++)
+            assert_near(r.kept[k * p.draws + w], search_world(&p, keep[k], w), 1e-12);
+    search_release(&r);
+    free(keep);
+    free(options);
+}
+
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
@@ -293,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matches_plain_evaluation),
+        cmocka_unit_test(many_factors_match_plain_evaluation),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(keys_reach_no_other_term),
         cmocka_unit_test(every_effect_is_complete_and_stays_in_its_terms),
