@@ -13,8 +13,10 @@ static int has_pairs(const cJSON *table)
     return 0;
 }
 
-/* The table's cases as rows: measured, predicted, low, high. Widens the range of both axes. */
-static void write_table(FILE *program, const cJSON *table, double *lowest, double *highest)
+/* The table's cases as rows: measured, predicted, low, high, naive. Widens the range of both axes.
+ */
+static void write_table(FILE *program, const cJSON *table, double *lowest, double *highest,
+                        int *naive_points)
 {
     const cJSON *each = json_member(table, "each"), *c;
     int skip = cJSON_GetArraySize(each) / MAX_POINTS + 1, k = 0;
@@ -29,6 +31,9 @@ static void write_table(FILE *program, const cJSON *table, double *lowest, doubl
         plot_cell(program, predicted);
         plot_cell(program, low > 0 ? low : predicted);
         plot_cell(program, isfinite(high) ? high : predicted);
+        double naive = json_number(c, "naive_predicted");
+        plot_cell(program, naive > 0 ? naive : (double)NAN);
+        *naive_points += naive > 0;
         plot_row_end(program);
         *lowest = fmin(*lowest, fmin(measured, predicted));
         *highest = fmax(*highest, fmax(measured, predicted));
@@ -42,7 +47,7 @@ static enum status write_plot(const struct plot_request *request, FILE *program,
     const cJSON *tables[MAX_TABLES], *t;
     char name[40];
     double lowest = INFINITY, highest = 0;
-    int n = 0, found = 0;
+    int n = 0, found = 0, naive_points = 0;
     (void)size;
     enum status status = backtest_input(request, &doc, err);
     if (status != STATUS_OK)
@@ -66,7 +71,7 @@ static enum status write_plot(const struct plot_request *request, FILE *program,
     for (int i = 0; i < n; i++) {
         if (i > 0)
             plot_index(program);
-        write_table(program, tables[i], &lowest, &highest);
+        write_table(program, tables[i], &lowest, &highest, &naive_points);
     }
     plot_table_end(program);
     plot_text(program, "title", "Predicted against measured");
@@ -80,6 +85,7 @@ static enum status write_plot(const struct plot_request *request, FILE *program,
         snprintf(name, sizeof name, "series_name[%d]", i + 1);
         plot_cut_text(program, name, json_text(tables[i], "table"), 60);
     }
+    plot_integer(program, "n_naive", naive_points);
     plot_number(program, "low", lowest / 1.3);
     plot_number(program, "high", highest * 1.3);
 out:

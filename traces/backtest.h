@@ -31,6 +31,7 @@ struct backtest_case {
     char name[224];
     double error, naive_error;             /* relative */
     double measured, predicted, low, high; /* NaN where one number does not say it */
+    double naive_predicted;                /* by the naive formula; 0 where that does not say it */
 };
 
 enum { BACKTEST_MAX_NAIVE = 4 };

@@ -196,6 +196,7 @@ static enum status report_gains(const struct series *v, size_t n_series,
                                       .low = predicted * 0.75,
                                       .high = predicted * 1.3333,
                                       .error = fabs(predicted / o->gain[k] - 1),
+                                      .naive_predicted = naive,
                                       .naive_error = fabs(naive / o->gain[k] - 1)};
             snprintf(c.name, sizeof c.name, "%.150s, %g requests", o->name, o->batch[k]);
             right += (predicted > 1) == (o->gain[k] > 1);

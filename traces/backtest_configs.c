@@ -410,6 +410,7 @@ static enum status report(const struct table *t, int model_out, struct backtest_
                                   .low = predicted * exp(-1.96 * sigma),
                                   .high = predicted * exp(1.96 * sigma),
                                   .error = fabs(predicted / measured - 1),
+                                  .naive_predicted = v->batch * 1e6 / predicted_us(v, model_out, 1),
                                   .naive_error =
                                       fabs(v->period_us / predicted_us(v, model_out, 1) - 1)};
         snprintf(c.name, sizeof c.name, "%s, %.40s, %g-%g-%g, %.70s", t->group[v->group],

@@ -155,6 +155,7 @@ static enum status report(const struct series *v, struct backtest_results *rs, s
                                   .low = predicted[i] * 0.94,
                                   .high = predicted[i] * 1.06,
                                   .error = fabs(predicted[i] / v->tokens_per_s[i] - 1),
+                                  .naive_predicted = naive[i],
                                   .naive_error = fabs(naive[i] / v->tokens_per_s[i] - 1)};
         snprintf(k.name, sizeof k.name, "%.150s, K = %g", v->name[0] ? v->name : v->file,
                  v->steps[i]);

@@ -158,6 +158,7 @@ static enum status add_deeper(struct backtest_result *r, const struct series *v,
             .low = acceptance_chain_tokens(fast, k, 1, k) * 0.98,
             .high = acceptance_chain_tokens(slow, k, 1, k) * 1.02,
             .error = fabs(predicted / run->tokens_per_cycle - 1),
+            .naive_predicted = acceptance_chain_tokens(&high, 1, 1, k),
             .naive_error =
                 fabs(acceptance_chain_tokens(&high, 1, 1, k) / run->tokens_per_cycle - 1)};
         snprintf(c.name, sizeof c.name, "%.180s, K = %d", v->name, k);
@@ -252,6 +253,7 @@ static enum status trees(const struct series *series, size_t n_series, struct ba
                                       .low = predicted * exp(-1.96 * ACCEPT_TREE_SIGMA),
                                       .high = predicted * exp(1.96 * ACCEPT_TREE_SIGMA),
                                       .error = fabs(predicted / run->tokens_per_cycle - 1),
+                                      .naive_predicted = naive,
                                       .naive_error = fabs(naive / run->tokens_per_cycle - 1)};
             snprintf(c.name, sizeof c.name, "%.180s, %d-%d-%d", v->name, run->num_steps, run->topk,
                      run->num_draft_tokens);

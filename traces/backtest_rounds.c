@@ -113,6 +113,7 @@ static enum status report(const struct round *rounds, size_t n, struct backtest_
                                   .low = v->predicted * 0.98,
                                   .high = v->predicted * 1.02,
                                   .error = fabs(v->predicted / v->measured - 1),
+                                  .naive_predicted = v->naive,
                                   .naive_error = fabs(v->naive / v->measured - 1)};
         snprintf(c.name, sizeof c.name, "%s", v->name);
         if (backtest_add_case(r, &c) != 0)

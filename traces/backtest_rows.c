@@ -409,6 +409,7 @@ static enum status report(const struct tested *t, enum part part, struct backtes
                                   .low = predicted * exp(-1.96 * c->sigma),
                                   .high = predicted * exp(1.96 * c->sigma),
                                   .error = fabs(predicted / measured - 1),
+                                  .naive_predicted = c->batch * 1e6 / c->naive_us,
                                   .naive_error = fabs(c->period_us / c->naive_us - 1)};
         snprintf(k.name, sizeof k.name, "%s", t->names[i]);
         right += (c->plain_us / c->predicted_us > 1) == (c->speedup > 1);

@@ -209,6 +209,7 @@ static enum status report(struct backtest_results *rs, const struct saving *v, s
                                   .low = v[i].low,
                                   .high = v[i].high,
                                   .error = fabs(v[i].center / v[i].measured - 1)};
+        c.naive_predicted = naive != NULL ? v[i].predicted : 0;
         c.naive_error = naive != NULL ? fabs(v[i].predicted / v[i].measured - 1) : (double)NAN;
         snprintf(c.name, sizeof c.name, "%s", v[i].name);
         right += (v[i].center > 0) == (v[i].measured > 0);

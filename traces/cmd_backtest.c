@@ -119,6 +119,8 @@ static cJSON *result_json(const struct backtest_result *r, int cases)
         put(e, "naive_rel_error", c->naive_error);
         put(e, "measured", c->measured);
         put(e, "predicted", c->predicted);
+        if (c->naive_predicted > 0)
+            put(e, "naive_predicted", c->naive_predicted);
         if (isfinite(c->low) && isfinite(c->high)) {
             double ci[] = {c->low, c->high};
             cJSON_AddItemToObject(e, "ci95", cJSON_CreateDoubleArray(ci, 2));

@@ -44,7 +44,7 @@ static void errors_are_summarised(void **state)
     struct backtest_results rs = {0};
     struct backtest_result *r = backtest_add(&rs);
     for (int i = 0; i < 9; i++) {
-        struct backtest_case c = {"", 0.01 * i, i < 4 ? 0.5 : (double)NAN, i, 5, 2, 6};
+        struct backtest_case c = {"", 0.01 * i, i < 4 ? 0.5 : (double)NAN, i, 5, 2, 6, 0};
         assert_int_equal(backtest_add_case(r, &c), 0);
     }
     assert_int_equal(backtest_summarise_cases(r), 0);
