@@ -196,7 +196,7 @@ static void apply_collapse(struct synth *s, const struct fabric *f, int n_slots)
         }
         for (int i = 0; i < n && n > load; i++) {
             s->capacity[which[i]] = left;
-            s->param[which[i]] = p;
+            s->param[which[i]] = (int)p;
         }
     }
 }
