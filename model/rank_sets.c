@@ -190,6 +190,7 @@ enum status rank_sets(struct rank_work *w, struct err *err)
     r->best_mean = f->mean[best];
     for (size_t d = 0; d < w->draws; d++)
         r->perfect_mean += f->best[d] / (double)w->draws;
+    r->perfect_mean = fmax(r->perfect_mean, r->best_mean); /* but for rounding */
     last_in(w);
     if (shapley(w) != 0 || convergence(w) != 0)
         return err_set(err, STATUS_FAILED, "out of memory");

@@ -54,3 +54,4 @@ printf '{"updraft_trace":1,"host":{}}\n{"what":"device_memory","memory_bytes":40
 "$UPDRAFT" rank "$S" --draws 200 --memory mem.jsonl | grep "memory of nccl"
 # The order within a budget; what it leaves out takes longer.
 "$UPDRAFT" rank "$S" --draws 200 --budget 2 --json | python3 -c 'import json,sys; r=json.load(sys.stdin)["roadmap"]; print("within two days:", all(x["done_days"] <= 2 for x in r), len(r) > 0)'
+"$UPDRAFT" rank "$S" --set draft.num_steps=3 --draws 200 --json | python3 -c 'import json,sys; print([x["status"] + ": " + x["reason"] for x in json.load(sys.stdin)["optimizations"] if x["id"] == "draft_steps_3"][0])'
