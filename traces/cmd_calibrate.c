@@ -361,12 +361,17 @@ static enum status run(struct invocation *inv, struct err *err)
         status = load_all(&runs, inv, f.s.draft.num_steps, err);
     if (status == STATUS_OK)
         status = calibrate(&f.s, runs.v, runs.n, mix.share, mix.n, &c, err);
-    if (status == STATUS_OK && inv->out_path != NULL)
+    int to_stdout = inv->out_path != NULL && strcmp(inv->out_path, "-") == 0;
+    if (status == STATUS_OK && to_stdout)
+        status = print_json(inv->out, calibrated_document(f.doc.root, &c, inv->args[0], "./"), err);
+    else if (status == STATUS_OK && inv->out_path != NULL)
         status = write_scenario(&f, &c, inv->args[0], inv->out_path, err);
-    if (status == STATUS_OK && inv->json)
-        status = print_json(inv->out, report_json(&c, &runs), err);
-    else if (status == STATUS_OK)
-        print_text(inv->out, &c, &runs);
+    if (status == STATUS_OK && !to_stdout) {
+        if (inv->json)
+            status = print_json(inv->out, report_json(&c, &runs), err);
+        else
+            print_text(inv->out, &c, &runs);
+    }
     calibration_release(&c);
     run_list_release(&runs);
     mix_release(&mix);
