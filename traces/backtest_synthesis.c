@@ -97,11 +97,19 @@ static const char *priced_as(const struct record *r)
     return NULL;
 }
 
+/* Whether ranks shared a GPU: then the GPU is the box, and no description of one holds. */
+static int ranks_share_gpus(const struct record *r)
+{
+    int ranks, gpus;
+    return sscanf(r->placement, "%d ranks on %d GPU", &ranks, &gpus) == 2 && gpus < ranks;
+}
+
 static int usable(const struct record *r)
 {
-    return r->what == WHAT_allreduce && r->ranks >= 2 && r->ranks <= FABRIC_MAX_GPUS &&
-           r->size_bytes > 0 && record_usable(r) && strstr(r->method, "eager") == NULL &&
-           priced_as(r) != NULL && strcmp(r->impl, "nccl/model") != 0;
+    return !ranks_share_gpus(r) && r->what == WHAT_allreduce && r->ranks >= 2 &&
+           r->ranks <= FABRIC_MAX_GPUS && r->size_bytes > 0 && record_usable(r) &&
+           strstr(r->method, "eager") == NULL && priced_as(r) != NULL &&
+           strcmp(r->impl, "nccl/model") != 0;
 }
 
 /* Whether the other kind of implementation was measured at the same place. */
