@@ -56,7 +56,8 @@ $(B)/knobs: FORCE
 
 lib = $(if $(STATIC),-Wl$(comma)-Bstatic $(1) -Wl$(comma)-Bdynamic,$(1))
 GSL_LIBS    := $(call lib,-lgsl -lgslcblas) -lm
-CJSON_LIBS  := $(call lib,-lcjson)
+# Debian ships no static cJSON: STATIC takes it where there is one.
+CJSON_LIBS  := $(if $(findstring /,$(shell $(CC) -print-file-name=libcjson.a)),$(call lib,-lcjson),-lcjson)
 SQLITE_LIBS := $(call lib,-lsqlite3) -lpthread -ldl -lm
 CUDA_LIBS   := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
 

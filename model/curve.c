@@ -55,7 +55,7 @@ static double median_sorted(const double *v, size_t n)
 
 static int default_want(const struct record *r)
 {
-    return r->size_bytes >= 0 && strcmp(record_what_key(r->what), "latency_us") == 0;
+    return r->size_bytes >= 0 && record_what_is_collective(r->what);
 }
 
 /* From a picosecond to eleven days: what lies outside is no latency, and its square no number. */

@@ -52,6 +52,24 @@ enum record_what record_what_find(const char *name)
     return WHAT_COUNT;
 }
 
+int record_what_is_collective(enum record_what what)
+{
+    switch (what) {
+    case WHAT_allreduce:
+    case WHAT_all_gather:
+    case WHAT_reduce_scatter:
+    case WHAT_broadcast:
+    case WHAT_reduce:
+    case WHAT_alltoall:
+    case WHAT_sendrecv:
+    case WHAT_gather:
+    case WHAT_scatter:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 const char *record_field_name(enum record_field field)
 {
     return fields[field].name;

@@ -60,6 +60,10 @@ const char *record_what_doc(enum record_what what);
 /* The row of that name, or WHAT_COUNT. */
 enum record_what record_what_find(const char *name);
 
+/* 1 for an operation of several ranks that an implementation names (allreduce ... scatter), 0 for
+ * probes, passes, servers and the rest. */
+int record_what_is_collective(enum record_what what);
+
 const char *record_field_name(enum record_field field);
 const char *record_field_doc(enum record_field field);
 /* The row of that name, or FIELD_COUNT. */
