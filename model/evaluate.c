@@ -216,63 +216,86 @@ static double pass_collectives_us(const struct scenario *s, const struct wire *w
 /* A pass takes some time, whatever a factor makes of it, or rates would be infinite. */
 static const double least_pass_us = 1e-3;
 
-double evaluate_compute_us(const struct scenario *s, double rows, double requests, unsigned *flags)
+/* What the measured baseline leaves for compute, after today's collectives and host: where the
+ * level of a roofline is hung up. One for all passes of a scenario. */
+struct anchor {
+    double fixed_us, growth_scale;
+    unsigned flags;
+};
+
+static struct anchor anchor_of(const struct scenario *s, const struct wire *ref)
+{
+    struct anchor a = {.fixed_us = s->pass.fixed_us.value, .growth_scale = 1};
+    if (s->pass.curve.n > 0 || s->pass.fixed_us.set || !s->baseline.tokens_per_s.set)
+        return a;
+    unsigned ignored = 0;
+    double b = s->ref.batch;
+    double step = b * 1e6 / s->baseline.tokens_per_s.value;
+    double rest =
+        step - pass_collectives_us(s, ref, s->ref.count, b, &ignored) - s->ref.host_step_us;
+    double roof = weights_us(s, s->ref.ranks, b, s->ref.weight_scale) + s->pass.row_us.value * b +
+                  context_us(s, s->ref.context_tokens, b, s->ref.context_scale);
+    if (rest < 0.05 * step) {
+        rest = 0.05 * step;
+        a.flags |= OUTCOME_ANCHOR_CLIPPED;
+    }
+    a.fixed_us = rest - roof;
+    if (a.fixed_us < 0) {
+        /* The roofline alone exceeds what was measured: keep its shape, lower its level. */
+        a.growth_scale = rest / roof;
+        a.fixed_us = 0;
+    }
+    if (s->ranks != s->ref.ranks)
+        a.flags |= OUTCOME_RANKS_CHANGED;
+    return a;
+}
+
+/* The measured step, less what it paid for collectives and the host then. The curve is of plain
+ * steps, where every row is a request. */
+static double curve_compute_us(const struct scenario *s, const struct wire *ref, double rows,
+                               double requests, unsigned *flags)
 {
     unsigned ignored = 0;
-    struct wire ref = wire_reference(s);
+    double step = curve_at(&s->pass.curve, rows, flags);
+    double us =
+        step - pass_collectives_us(s, ref, s->ref.count, rows, &ignored) - s->ref.host_step_us;
+    double floor_us = 0.05 * step;
+    if (us < floor_us) {
+        us = floor_us;
+        *flags |= OUTCOME_ANCHOR_CLIPPED;
+    }
+    us += context_us(s, s->context_tokens, context_reads(s, rows, requests, 1),
+                     s->pass.context_scale.value) -
+          context_us(s, s->ref.context_tokens, rows, s->ref.context_scale);
+    us += weights_us(s, s->ranks, rows, s->pass.weight_scale.value) -
+          weights_us(s, s->ranks, rows, s->ref.weight_scale);
+    if (s->ranks != s->ref.ranks)
+        *flags |= OUTCOME_RANKS_CHANGED;
+    return us < floor_us ? floor_us : us;
+}
+
+static double compute_us(const struct scenario *s, const struct wire *ref, const struct anchor *a,
+                         double rows, double requests, unsigned *flags)
+{
     double us;
     if (s->pass.curve.n > 0) {
-        /* The measured step, less what it paid for collectives and the host then. The curve is of
-         * plain steps, where every row is a request. */
-        double step = curve_at(&s->pass.curve, rows, flags);
-        us =
-            step - pass_collectives_us(s, &ref, s->ref.count, rows, &ignored) - s->ref.host_step_us;
-        double floor_us = 0.05 * step;
-        if (us < floor_us) {
-            us = floor_us;
-            *flags |= OUTCOME_ANCHOR_CLIPPED;
-        }
-        us += context_us(s, s->context_tokens, context_reads(s, rows, requests, 1),
-                         s->pass.context_scale.value) -
-              context_us(s, s->ref.context_tokens, rows, s->ref.context_scale);
-        us += weights_us(s, s->ranks, rows, s->pass.weight_scale.value) -
-              weights_us(s, s->ranks, rows, s->ref.weight_scale);
-        if (us < floor_us)
-            us = floor_us;
-        if (s->ranks != s->ref.ranks)
-            *flags |= OUTCOME_RANKS_CHANGED;
-        return fmax(us * s->pass.scale.value, least_pass_us);
+        us = curve_compute_us(s, ref, rows, requests, flags);
+    } else {
+        double growth = weights_us(s, s->ranks, rows, s->pass.weight_scale.value) +
+                        s->pass.row_us.value * rows +
+                        context_us(s, s->context_tokens, context_reads(s, rows, requests, 0),
+                                   s->pass.context_scale.value);
+        us = a->fixed_us + growth * a->growth_scale;
+        *flags |= a->flags | (rows > 1 ? OUTCOME_ROOFLINE : 0);
     }
-    double growth = weights_us(s, s->ranks, rows, s->pass.weight_scale.value) +
-                    s->pass.row_us.value * rows +
-                    context_us(s, s->context_tokens, context_reads(s, rows, requests, 0),
-                               s->pass.context_scale.value);
-    double fixed = s->pass.fixed_us.value;
-    if (rows > 1)
-        *flags |= OUTCOME_ROOFLINE;
-    if (!s->pass.fixed_us.set && s->baseline.tokens_per_s.set) {
-        double b = s->ref.batch;
-        double step = b * 1e6 / s->baseline.tokens_per_s.value;
-        double rest =
-            step - pass_collectives_us(s, &ref, s->ref.count, b, &ignored) - s->ref.host_step_us;
-        double roof = weights_us(s, s->ref.ranks, b, s->ref.weight_scale) +
-                      s->pass.row_us.value * b +
-                      context_us(s, s->ref.context_tokens, b, s->ref.context_scale);
-        if (rest < 0.05 * step) {
-            rest = 0.05 * step;
-            *flags |= OUTCOME_ANCHOR_CLIPPED;
-        }
-        fixed = rest - roof;
-        if (fixed < 0) {
-            /* The roofline alone exceeds what was measured: keep its shape, lower its level. */
-            growth *= rest / roof;
-            fixed = 0;
-        }
-        if (s->ranks != s->ref.ranks)
-            *flags |= OUTCOME_RANKS_CHANGED;
-    }
-    us = fixed + growth;
     return fmax(us * s->pass.scale.value, least_pass_us);
+}
+
+double evaluate_compute_us(const struct scenario *s, double rows, double requests, unsigned *flags)
+{
+    struct wire ref = wire_reference(s);
+    struct anchor a = anchor_of(s, &ref);
+    return compute_us(s, &ref, &a, rows, requests, flags);
 }
 
 static double graph_miss_us(const struct scenario *s, unsigned *flags)
@@ -361,7 +384,8 @@ void evaluate_reach(const struct scenario *s, double *reach)
         reach[i] = r *= acceptance_at(scaled, n, decay, i + 1);
 }
 
-static void cycle(const struct scenario *s, const struct wire *w, double miss, struct outcome *o)
+static void cycle(const struct scenario *s, const struct wire *w, const struct wire *ref,
+                  const struct anchor *a, double miss, struct outcome *o)
 {
     const double b = s->batch;
     const int m = scenario_verify_tokens(s);
@@ -372,7 +396,7 @@ static void cycle(const struct scenario *s, const struct wire *w, double miss, s
     o->allreduce_us = wire_message_us(w, o->allreduce_count, message_bytes(s, rows),
                                       &o->message[OUTCOME_VERIFY], &o->flags);
     o->graph_miss_us = miss;
-    o->verify_compute_us = evaluate_compute_us(s, rows, b, &o->flags) + miss;
+    o->verify_compute_us = compute_us(s, ref, a, rows, b, &o->flags) + miss;
     o->logits_gather_us = logits_us(s, w, rows, s->model.vocab, &o->flags);
     o->verify_allreduce_us = o->allreduce_count * o->allreduce_us + o->logits_gather_us;
     o->host_us = s->host.step_us.value;
@@ -392,21 +416,24 @@ static void cycle(const struct scenario *s, const struct wire *w, double miss, s
 void evaluate_cycle(const struct scenario *s, struct outcome *o)
 {
     *o = (struct outcome){0};
-    struct wire w = wire_now(s);
-    cycle(s, &w, graph_miss_us(s, &o->flags), o);
+    struct wire w = wire_now(s), ref = wire_reference(s);
+    struct anchor a = anchor_of(s, &ref);
+    cycle(s, &w, &ref, &a, graph_miss_us(s, &o->flags), o);
 }
 
 void evaluate(const struct scenario *s, struct outcome *o)
 {
     *o = (struct outcome){0};
-    struct wire w = wire_now(s);
+    struct wire w = wire_now(s), ref = wire_reference(s);
+    struct anchor a = anchor_of(s, &ref);
     const double b = s->batch;
     const double miss = graph_miss_us(s, &o->flags);
     o->baseline_allreduce_us = wire_allreduce_us(&w, message_bytes(s, b), &o->flags);
-    o->baseline_step_us = evaluate_compute_us(s, b, b, &o->flags) +
-                          pass_collectives_us(s, &w, scenario_allreduce_count(s), b, &o->flags) +
+    o->baseline_step_us = compute_us(s, &ref, &a, b, b, &o->flags) +
+                          (scenario_allreduce_count(s) * o->baseline_allreduce_us +
+                           logits_us(s, &w, b, s->model.vocab, &o->flags)) +
                           s->host.step_us.value + miss;
     o->baseline_tokens_per_s = b * 1e6 / o->baseline_step_us;
-    cycle(s, &w, miss, o);
+    cycle(s, &w, &ref, &a, miss, o);
     o->speedup = o->speculative_tokens_per_s / o->baseline_tokens_per_s;
 }
