@@ -367,6 +367,7 @@ enum status fit_curve(struct fit *f, const struct curve *curve, struct err *err)
     snprintf(c->collective, sizeof c->collective, "%s", record_what_name(key->what));
     snprintf(c->dtype, sizeof c->dtype, "%s", key->dtype);
     snprintf(c->method, sizeof c->method, "%s", key->method);
+    snprintf(f->placement, sizeof f->placement, "%s", key->placement);
     c->ranks = key->ranks;
     c->in_place = key->in_place;
     c->points = (int)curve->records;

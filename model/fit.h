@@ -59,7 +59,8 @@ struct fit_contender {
 };
 
 struct fit {
-    struct cost cost; /* the winner, ready to use */
+    struct cost cost;   /* the winner, ready to use */
+    char placement[96]; /* of the curve's records */
     enum fit_form_id form;
     struct fit_contender contenders[FIT_FORM_COUNT];
     double

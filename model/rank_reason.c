@@ -57,6 +57,9 @@ void rank_reason(const struct rank_work *w, struct ranked *v)
     o->effects[0].type->explain(&o->effects[0], w->p->mean, text, sizeof text);
     say(v, "%s", text);
     say_term(w, v);
+    for (int i = 0; i < w->p->catalogue->n; i++)
+        if (i != v->option && (v->with >> i & 1))
+            say(v, "with %s, which it needs", w->p->catalogue->v[i].id);
     if (v->coin_flip)
         say(v, "a coin flip: it gains in %.0f %% of the worlds", 100 * v->p_gain);
     if (!isnan(v->crossover_bytes))

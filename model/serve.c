@@ -477,6 +477,14 @@ double serve_closed_form(const struct serve_engine *e, int running, double promp
     return output * 1e6 / (cycles * e->step_us[running - 1] / running + prefill);
 }
 
+double serve_prefill_tokens_per_s(const struct serve_engine *e, double prompt_tokens)
+{
+    double prompt = prompt_tokens > 0 ? prompt_tokens : 1024;
+    double us = ceil(prompt / e->prefill_chunk_tokens) * e->prefill_fixed_us +
+                prompt * e->prefill_us_per_token;
+    return us > 0 ? 1e6 * prompt / us : (double)INFINITY;
+}
+
 void serve_engine_from(const struct scenario *s, int speculative, int max_running, double *step_us,
                        double *context_us, struct serve_engine *engine)
 {
@@ -504,9 +512,12 @@ void serve_engine_from(const struct scenario *s, int speculative, int max_runnin
     if (s->serve.prefill_tokens_per_s.set) {
         engine->prefill_us_per_token = 1e6 / s->serve.prefill_tokens_per_s.value;
     } else {
+        /* The line through the passes of 1024 and 2048 rows. What does not grow, as reading every
+         * weight, is paid by each chunk. */
         unsigned flags = 0;
         double big = evaluate_compute_us(s, 2048, 1, &flags),
                small = evaluate_compute_us(s, 1024, 1, &flags);
         engine->prefill_us_per_token = big > small ? (big - small) / 1024 : 0;
+        engine->prefill_fixed_us = fmax(0, small - 1024 * engine->prefill_us_per_token);
     }
 }

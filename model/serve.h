@@ -80,10 +80,13 @@ enum status serve_run(const struct serve_engine *engine, const struct serve_work
 double serve_closed_form(const struct serve_engine *engine, int running, double prompt,
                          double output);
 
+/* Prompt tokens a second for prompts of that many tokens (0 or less: 1024), alone on the engine. */
+double serve_prefill_tokens_per_s(const struct serve_engine *engine, double prompt_tokens);
+
 /* An engine from a scenario: cycles by running requests from evaluate(), speculating or not. Fills
  * step_us and context_us (max_running each, the caller's) and *engine, which points to them. The
- * prefill's speed is serve.prefill_tokens_per_s; where that is not set, the slope of the pass's
- * cost with rows. */
+ * prefill's speed is serve.prefill_tokens_per_s; where that is not set, each chunk is a pass priced
+ * by the line through those of 1024 and 2048 rows. */
 void serve_engine_from(const struct scenario *s, int speculative, int max_running, double *step_us,
                        double *context_us, struct serve_engine *engine);
 

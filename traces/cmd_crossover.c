@@ -253,6 +253,9 @@ static enum status run(struct invocation *inv, struct err *err)
         c->placement = placement;
     }
     c->ranks = placed ? placed : ranks ? (int)ranks : c->f ? c->f->n_gpus : 0;
+    if (status == STATUS_OK && c->f && !placed && c->ranks > c->f->n_gpus)
+        fprintf(inv->log, "updraft: note: %d ranks on %d GPUs: some share one\n", c->ranks,
+                c->f->n_gpus);
     if (status == STATUS_OK)
         status = choose(c, inv, err);
     if (status == STATUS_OK && c->n < 2)

@@ -19,14 +19,25 @@ static const char *size_text(char *buf, size_t cap, double bytes)
     return buf;
 }
 
+/* What sets a curve apart from every other one. */
+static void print_title(FILE *out, const char *impl, int ranks, const char *const words[5])
+{
+    fprintf(out, "%s", impl);
+    if (ranks > 0)
+        fprintf(out, ", %d ranks", ranks);
+    for (int i = 0; i < 5; i++)
+        if (words[i][0] != '\0')
+            fprintf(out, ", %s", words[i]);
+}
+
 static void print_fit(FILE *out, const struct fit *f)
 {
     const struct cost *c = &f->cost;
-    char a[32], b[32], title[400];
-    snprintf(title, sizeof title, "%s, %d ranks%s%s%s%s%s", c->impl[0] ? c->impl : "unnamed",
-             c->ranks, c->label[0] ? ", " : "", c->label, c->dtype[0] ? ", " : "", c->dtype,
-             c->in_place ? ", in place" : "");
-    fprintf(out, "%s\n", title);
+    char a[32], b[32];
+    const char *const words[5] = {c->label, c->dtype, c->method, c->impl[0] ? "" : f->placement,
+                                  c->in_place ? "in place" : ""};
+    print_title(out, c->impl[0] ? c->impl : c->collective, c->ranks, words);
+    fprintf(out, "\n");
     fprintf(out, "  %-12s %d sizes %s to %s, %d measurements; %s\n", c->collective, f->n_sizes,
             size_text(a, sizeof a, c->min_bytes), size_text(b, sizeof b, c->max_bytes), c->points,
             fit_forms[f->form]->doc);
@@ -62,8 +73,11 @@ static void print_text(FILE *out, const struct fits *fs)
         print_fit(out, &fs->v[i]);
     for (size_t i = 0; i < fs->n_unfit; i++) {
         const struct record *key = fs->unfit[i].curve->key;
-        fprintf(out, "%s, %d ranks%s%s: not fitted: %s\n", key->impl[0] ? key->impl : "unnamed",
-                key->ranks, key->label[0] ? ", " : "", key->label, fs->unfit[i].err.msg);
+        const char *const words[5] = {key->label, key->dtype, key->method,
+                                      key->impl[0] ? "" : key->placement,
+                                      key->in_place == 1 ? "in place" : ""};
+        print_title(out, key->impl[0] ? key->impl : record_what_name(key->what), key->ranks, words);
+        fprintf(out, ": not fitted: %s\n", fs->unfit[i].err.msg);
     }
     fprintf(out, "%zu model%s", fs->n, fs->n == 1 ? "" : "s");
     if (fs->n_unfit > 0)

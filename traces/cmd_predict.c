@@ -80,6 +80,16 @@ static enum status not_measured(const struct question *q, const struct costs *cs
                    q->label ? " with the label " : "", q->label ? q->label : "");
 }
 
+/* Whether another label would have answered too. */
+static int several_labels(const struct question *q, const struct costs *cs, const struct cost *c)
+{
+    for (size_t i = 0; i < cs->n; i++)
+        if (matches(q, &cs->v[i], 0) && cs->v[i].ranks == c->ranks &&
+            strcmp(cs->v[i].label, c->label) != 0)
+            return 1;
+    return 0;
+}
+
 /* The cost that answers, or NULL. *n_matching is how many curves would. */
 static const struct cost *find(const struct question *q, const struct costs *cs, int *n_matching)
 {
@@ -175,10 +185,10 @@ static enum status run(struct invocation *inv, struct err *err)
         else
             status = print(inv, &q, c, n_matching, err);
         if (status == STATUS_OK && c != NULL && n_matching > 1 && q.label == NULL)
-            fprintf(inv->log,
-                    "updraft: note: %d curves match; this is \"%s\"%s%s%s (--label chooses)\n",
-                    n_matching, c->label, c->dtype[0] ? ", " : "", c->dtype,
-                    c->in_place ? ", in place" : "");
+            fprintf(inv->log, "updraft: note: %d curves match; this is %s%s%s%s%s%s%s\n",
+                    n_matching, c->label[0] ? c->label : "without a label", c->dtype[0] ? ", " : "",
+                    c->dtype, c->method[0] ? ", " : "", c->method, c->in_place ? ", in place" : "",
+                    several_labels(&q, &cs, c) ? " (--label chooses)" : "");
     }
     costs_release(&cs);
     return status;

@@ -89,7 +89,10 @@ static enum status print(struct invocation *inv, const struct rank_run *run, str
             ranking_explain(inv->out, r, p, k);
             return STATUS_OK;
         }
-    return err_set(err, STATUS_USAGE, "--explain %s: the catalogue has no such option", id);
+    return err_set(err, STATUS_USAGE,
+                   "--explain %s: the catalogue has no such option (without --explain, rank lists "
+                   "them)",
+                   id);
 }
 
 /* Every --memory. */

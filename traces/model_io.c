@@ -429,7 +429,17 @@ enum status costs_load(struct costs *cs, const char *path, FILE *log, struct err
         return model_read(cs, path, err);
     struct fits fs = {0};
     enum status status = fits_load(&fs, &path, 1, NULL, log, err);
-    size_t had = cs->n;
+    size_t had = cs->n, shared = 0;
+    for (size_t i = 0; i < fs.n; i++) {
+        int ranks, gpus;
+        shared +=
+            sscanf(fs.v[i].placement, "%d ranks on %d GPU", &ranks, &gpus) == 2 && gpus < ranks;
+    }
+    if (status == STATUS_OK && shared > 0 && log != NULL)
+        fprintf(log,
+                "updraft: note: %s: %zu curves are of ranks that share a GPU: they say little of a "
+                "box with a GPU a rank\n",
+                path, shared);
     for (size_t i = 0; i < fs.n && status == STATUS_OK; i++)
         if (costs_add(cs, &fs.v[i].cost) != 0)
             status = err_set(err, STATUS_FAILED, "out of memory");

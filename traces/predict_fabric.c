@@ -100,6 +100,9 @@ enum status predict_on_fabric(struct invocation *inv, const char *impl, int rank
                                 (double)bytes, placed ? placement : NULL};
         struct synth_estimate e;
         status = synth_price(NULL, f, &q, &e, err);
+        if (status == STATUS_OK && !placed && q.ranks > f->n_gpus)
+            fprintf(inv->log, "updraft: note: %d ranks on %d GPUs: some share one\n", q.ranks,
+                    f->n_gpus);
         if (status == STATUS_OK)
             status = print(inv, f, impl, q.ranks, bytes, &e, err);
     }

@@ -369,7 +369,8 @@ static void explain_cycle(FILE *out, const struct scenario *a, const struct scen
     line(out, "+ us of the draft's allreduces", x.draft_allreduce_us, y.draft_allreduce_us);
     line(out, "+ us of the host", x.host_us, y.host_us);
     line(out, "= us of a cycle", x.cycle_us, y.cycle_us);
-    line(out, "tokens of a cycle and request", x.tokens_per_cycle, y.tokens_per_cycle);
+    fprintf(out, "    %-34s %12.5f %12.5f %+12.5f\n", "tokens of a cycle and request",
+            x.tokens_per_cycle, y.tokens_per_cycle, y.tokens_per_cycle - x.tokens_per_cycle);
     line(out, "x requests", a->batch, b->batch);
     line(out, "x 10^6 / cycle = tokens/s", x.speculative_tokens_per_s, y.speculative_tokens_per_s);
     fprintf(out, "    gain %.2f / %.2f - 1 = %+.2f %%\n", y.speculative_tokens_per_s,
@@ -428,8 +429,10 @@ static void explain_numbers(FILE *out, const struct ranking *r, const struct ran
     if (o->p_works < 1)
         fprintf(out, "    where it works %+.2f %% [%+.2f, %+.2f]\n", 100 * v->gain_works.mean,
                 100 * v->gain_works.low, 100 * v->gain_works.high);
-    fprintf(out, "    works with probability %.2f; effort %.2f days (%g, %g, %g)\n", o->p_works,
-            v->effort_days, o->effort_low, o->effort_likely, o->effort_high);
+    int needs = (v->with & (v->with - 1)) != 0;
+    fprintf(out, "    works with probability %.2f; effort %.2f days (%g, %g, %g%s)\n", o->p_works,
+            v->effort_days, o->effort_low, o->effort_likely, o->effort_high,
+            needs ? ", and that of what it needs" : "");
     fprintf(out, "    gain per day %+.2f %% / %.2f = %+.2f %%\n", 100 * v->gain.mean,
             v->effort_days, 100 * v->gain_per_day);
     fprintf(out, "    best of all alone in %.1f %%; choosing it loses %.2f tokens/s on average\n",

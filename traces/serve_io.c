@@ -147,8 +147,7 @@ enum status serve_from_options(const struct invocation *inv, const struct scenar
         if (speculative && !report->speculates)
             break;
         serve_engine_from(s, speculative, most, steps, steps + most, &e);
-        report->prefill_tokens_per_s =
-            e.prefill_us_per_token > 0 ? 1e6 / e.prefill_us_per_token : (double)INFINITY;
+        report->prefill_tokens_per_s = serve_prefill_tokens_per_s(&e, w.prompt.mean);
         status = serve_run(&e, &w, seed, speculative ? &report->speculative : &report->plain, err);
         if (w.arrival == SERVE_CLOSED && w.output.cv == 0 && w.prompt.cv == 0)
             report->closed_form_tokens_per_s =

@@ -15,6 +15,13 @@ P
 run fit "$box" --json --impl custom/twoshot
 run fit "$box" --impl custom/never
 head -n 3 "$box" > one.jsonl; run fit one.jsonl
+for method in back_to_back graph; do
+    for bytes in 8 1024 8192 65536; do
+        echo "{\"what\":\"allreduce\",\"impl\":\"custom/x\",\"ranks\":4,\"size_bytes\":$bytes,\"latency_us\":$((5 + bytes / 4096)),\"method\":\"$method\",\"placement\":\"4 ranks on 1 GPU\"}"
+    done
+done | sed '1i{"updraft_trace":1}' > methods.jsonl
+"$UPDRAFT" fit methods.jsonl | grep ranks # each by its method
+"$UPDRAFT" predict methods.jsonl --impl custom/x --bytes 8192
 run fit missing.jsonl
 run fit "$TOP/tests" 2>&1
 : > empty.jsonl; run fit empty.jsonl

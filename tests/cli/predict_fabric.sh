@@ -24,3 +24,4 @@ echo "refused:"
 "$UPDRAFT" predict --fabric epyc-2s --impl custom/oneshot --bytes 0; echo "exit $?"
 "$UPDRAFT" predict t.jsonl --impl custom/oneshot --bytes 1K --placement 0,1; echo "exit $?"
 "$UPDRAFT" predict --fabric t.jsonl --impl custom/oneshot --bytes 1K; echo "exit $?"
+"$UPDRAFT" predict --fabric switch-1 --impl custom/twoshot --bytes 43008 --ranks 8 --json >/dev/null # on four GPUs: says so

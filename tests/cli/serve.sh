@@ -17,6 +17,14 @@ import json, sys
 d = json.load(sys.stdin)["serve"]["speculative"]
 print("cap %s: waiting %.0f, running %.0f" % (sys.argv[1], d["mean_waiting"], d["mean_running"]))' $cap
 done
+echo "a prefill of no known speed reads the weights once a chunk:"
+"$UPDRAFT" simulate "$TOP/traces/scenarios/origin.json" --draws 20 --serve 20 --prompt-tokens 16384 --json |
+    python3 -c '
+import json, sys
+d = json.load(sys.stdin)["serve"]
+chunk_ms = 5.9e11 / 8 / (1.792e12 * 0.75) * 1e3
+print("assumed:", d["prefill_assumed"], "; first token after two chunks:",
+      0.9 < d["baseline"]["ttft_us"]["p50"] / (2e3 * chunk_ms) < 1.3, d["prefill_tokens_per_s"] < 1e6)'
 echo "refusals:"
 run --serve 0; echo "exit $?"
 run --serve 10 --rate 1 --concurrency 2; echo "exit $?"
