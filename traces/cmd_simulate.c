@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "model/parallel.h"
+#include "model/rank.h"
 #include "traces/outcome_io.h"
 #include "traces/scenario_io.h"
 #include "traces/serve_io.h"
@@ -59,12 +60,21 @@ static void print_text(FILE *out, const struct scenario *s, const struct simulat
     part(out, "cycle", m, m->cycle_us, lo->cycle_us, hi->cycle_us, "");
     if (s->measured.speculative_tokens_per_s.set && scenario_speculates(s)) {
         struct residual r = outcome_residual(s, sim);
+        struct err why = {0};
+        int possible = rank_guard(s, &why) == STATUS_OK;
         fprintf(
             out,
             "\n  measured %.4g tok/s: %.0f us of each cycle [%.0f, %.0f] are explained by no term "
-            "above;\n  an accept length of %.2f instead of %.2f would explain them alone\n",
-            r.measured_tokens_per_s, r.unexplained_us, r.low_us, r.high_us, r.tokens_per_cycle,
-            m->tokens_per_cycle);
+            "above;\n  ",
+            r.measured_tokens_per_s, r.unexplained_us, r.low_us, r.high_us);
+        if (!possible)
+            fprintf(out, "%s\n", why.msg);
+        else if (r.tokens_per_cycle >= 1 && r.tokens_per_cycle <= s->draft.num_steps + 1)
+            fprintf(out, "an accept length of %.2f instead of %.2f would explain them alone\n",
+                    r.tokens_per_cycle, m->tokens_per_cycle);
+        else
+            fprintf(out, "no accept length explains them alone: it lies between 1 and %d\n",
+                    s->draft.num_steps + 1);
     }
     if (m->flags != 0)
         fprintf(out, "\n");

@@ -23,3 +23,7 @@ echo "python $?"
 cmp one.json two.json && echo "same bytes for any number of threads"
 "$UPDRAFT" simulate "$TOP/traces/scenarios/origin.json" --json --seed 2 >other.json
 cmp -s one.json other.json || echo "another seed, other intervals"
+for measured in 900 200 30; do
+    "$UPDRAFT" simulate "$TOP/traces/scenarios/origin.json" --set measured.speculative_tokens_per_s=$measured --draws 200 |
+        grep -A 1 '^  measured' | tail -1
+done
