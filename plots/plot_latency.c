@@ -34,8 +34,8 @@ static enum status load_file(struct latency_data *d, const char *path, FILE *log
 {
     struct json_doc doc = {0};
     struct err ignored;
-    int is_model = strcmp(path, "-") != 0 && json_doc_read(&doc, path, &ignored) == STATUS_OK &&
-                   json_member(doc.root, "models") != NULL;
+    int is_model =
+        json_doc_read(&doc, path, &ignored) == STATUS_OK && json_member(doc.root, "models") != NULL;
     json_doc_release(&doc);
     if (is_model)
         return model_read(&d->costs, path, err);
@@ -227,7 +227,7 @@ static int is_scenario(const char *path)
 {
     struct json_doc doc = {0};
     struct err ignored;
-    int is = strcmp(path, "-") != 0 && json_doc_read(&doc, path, &ignored) == STATUS_OK &&
+    int is = json_doc_read(&doc, path, &ignored) == STATUS_OK &&
              json_member(doc.root, "updraft_scenario") != NULL;
     json_doc_release(&doc);
     return is;

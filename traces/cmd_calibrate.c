@@ -47,36 +47,6 @@ static cJSON *quantity(const struct qty *q, const char *source)
     return o;
 }
 
-/* The costs that a scenario names lie relative to its folder; in another folder they need their
- * whole path. */
-static void move_costs(cJSON *root, const char *from, const char *to)
-{
-    char from_dir[4096], to_dir[4096];
-    const char *paths[] = {from, to};
-    char *dirs[] = {from_dir, to_dir};
-    char *real[] = {NULL, NULL};
-    for (int i = 0; i < 2; i++) {
-        const char *slash = strrchr(paths[i], '/');
-        snprintf(dirs[i], 4096, "%.*s", slash ? (int)(slash - paths[i]) + 1 : 1,
-                 slash ? paths[i] : ".");
-        real[i] = realpath(dirs[i], NULL);
-    }
-    cJSON *costs = cJSON_GetObjectItemCaseSensitive(root, "costs");
-    if (real[0] != NULL && real[1] != NULL && strcmp(real[0], real[1]) != 0)
-        for (int i = 0; i < cJSON_GetArraySize(costs); i++) {
-            const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(costs, i));
-            char path[8200];
-            if (name == NULL || name[0] == '/')
-                continue;
-            snprintf(path, sizeof path, "%.4000s/%.4000s", real[0], name);
-            char *whole = realpath(path, NULL);
-            cJSON_ReplaceItemInArray(costs, i, cJSON_CreateString(whole != NULL ? whole : path));
-            free(whole);
-        }
-    free(real[0]);
-    free(real[1]);
-}
-
 static cJSON *calibrated_document(const cJSON *original, const struct calibration *c,
                                   const char *from, const char *to)
 {
@@ -117,7 +87,7 @@ static cJSON *calibrated_document(const cJSON *original, const struct calibratio
             put(root, "baseline.batch", cJSON_CreateNumber(c->s.baseline.batch));
         }
     }
-    move_costs(root, from, to);
+    scenario_move_costs(cJSON_GetObjectItemCaseSensitive(root, "costs"), from, to);
     return root;
 }
 

@@ -93,6 +93,8 @@ static enum status read_entry(struct ledger *l, const struct json_doc *doc, stru
     return STATUS_OK;
 }
 
+static const char begin[] = "{\"id\":"; /* of every line */
+
 /* An absent file is an empty ledger. A last line without its newline is a write that was cut. */
 static enum status ledger_read(struct ledger *l, const char *path, struct err *err)
 {
@@ -102,10 +104,13 @@ static enum status ledger_read(struct ledger *l, const char *path, struct err *e
         return STATUS_OK;
     if (f == NULL)
         return err_set(err, STATUS_INPUT, "%s: %s", path, strerror(errno));
-    char *line = NULL;
-    size_t cap = 0;
+    char *line = NULL, head[sizeof begin];
+    size_t cap = 0, look = fread(head, 1, sizeof begin - 1, f);
     enum status status = STATUS_OK;
     long number = 0;
+    if (memcmp(head, begin, look) != 0)
+        status = err_set(err, STATUS_INPUT, "%s:1: this is no ledger; it was left alone", path);
+    rewind(f);
     for (ssize_t got; status == STATUS_OK && (got = getline(&line, &cap, f)) > 0;) {
         number++;
         if (line[got - 1] != '\n' || got == 1)

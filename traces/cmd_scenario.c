@@ -19,6 +19,9 @@ static void list_keys(FILE *out)
 static enum status apply(struct scenario *s, cJSON *costs, const struct given *g, struct err *err)
 {
     if (strcmp(g->name, "costs") == 0) {
+        if (strcmp(g->value, "-") == 0)
+            return err_set(err, STATUS_USAGE,
+                           "--costs -: a scenario names its costs, so they have to be a file");
         cJSON_AddItemToArray(costs, cJSON_CreateString(g->value));
         return STATUS_OK;
     }
@@ -63,13 +66,19 @@ static enum status run(struct invocation *inv, struct err *err)
         if (status == STATUS_OK)
             status = scenario_parse(&s, &doc, err);
     }
-    cJSON *costs = cJSON_CreateArray();
+    const char *to = inv->out_path != NULL ? inv->out_path : "-";
+    cJSON *costs = cJSON_CreateArray(), *more = cJSON_CreateArray();
     cJSON *old = cJSON_GetObjectItemCaseSensitive(doc.root, "costs");
     for (const cJSON *item = old == NULL ? NULL : old->child; item != NULL; item = item->next)
         cJSON_AddItemToArray(costs, cJSON_Duplicate(item, 1));
     for (int i = 0; i < inv->n_given && status == STATUS_OK; i++)
         if (inv->given[i].value != NULL)
-            status = apply(&s, costs, &inv->given[i], err);
+            status = apply(&s, more, &inv->given[i], err);
+    scenario_move_costs(costs, inv->n_args == 1 ? inv->args[0] : "-", to);
+    scenario_move_costs(more, "-", to);
+    while (cJSON_GetArraySize(more) > 0)
+        cJSON_AddItemToArray(costs, cJSON_DetachItemFromArray(more, 0));
+    cJSON_Delete(more);
     if (status == STATUS_OK)
         status = scenario_check(&s, err);
     if (status == STATUS_OK) {

@@ -255,14 +255,27 @@ void commands_help(FILE *out)
 enum status atomic_open(struct atomic_file *a, const char *path, struct err *err)
 {
     *a = (struct atomic_file){0};
-    size_t n = strlen(path) + sizeof ".tmp.XXXXXX";
-    a->path = strdup(path);
-    a->tmp = malloc(n);
-    if (a->path == NULL || a->tmp == NULL) {
+    struct stat st;
+    int exists = stat(path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode))
+        return err_set(err, STATUS_FAILED, "cannot write %s: %s", path, strerror(EISDIR));
+    a->path = exists ? realpath(path, NULL) : strdup(path); /* of a link, what it leads to */
+    if (exists && !S_ISREG(st.st_mode)) {
+        free(a->path);
+        a->path = strdup(path);
+        a->f = fopen(path, "w");
+        if (a->path != NULL && a->f != NULL)
+            return STATUS_OK;
+        atomic_abandon(a);
+        return err_set(err, STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    }
+    size_t n = a->path == NULL ? 0 : strlen(a->path) + sizeof ".tmp.XXXXXX";
+    a->tmp = n == 0 ? NULL : malloc(n);
+    if (a->tmp == NULL) {
         atomic_abandon(a);
         return err_set(err, STATUS_FAILED, "out of memory");
     }
-    snprintf(a->tmp, n, "%s.tmp.XXXXXX", path);
+    snprintf(a->tmp, n, "%s.tmp.XXXXXX", a->path);
     int fd = mkstemp(a->tmp);
     if (fd < 0) {
         enum status status =
@@ -274,7 +287,8 @@ enum status atomic_open(struct atomic_file *a, const char *path, struct err *err
     }
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(fd, 0666 & ~mask) != 0 || (a->f = fdopen(fd, "w")) == NULL) {
+    if (fchmod(fd, exists ? st.st_mode & 0777 : 0666 & ~mask) != 0 ||
+        (a->f = fdopen(fd, "w")) == NULL) {
         enum status status = err_set(err, STATUS_FAILED, "%s: %s", a->tmp, strerror(errno));
         close(fd);
         atomic_abandon(a);
@@ -285,14 +299,14 @@ enum status atomic_open(struct atomic_file *a, const char *path, struct err *err
 
 enum status atomic_commit(struct atomic_file *a, struct err *err)
 {
-    int bad = fflush(a->f) != 0 || ferror(a->f) || fsync(fileno(a->f)) != 0;
+    int bad = fflush(a->f) != 0 || ferror(a->f) || (a->tmp != NULL && fsync(fileno(a->f)) != 0);
     int code = errno;
     if (fclose(a->f) != 0 && !bad) {
         bad = 1;
         code = errno;
     }
     a->f = NULL;
-    if (!bad && rename(a->tmp, a->path) != 0) {
+    if (!bad && a->tmp != NULL && rename(a->tmp, a->path) != 0) {
         bad = 1;
         code = errno;
     }

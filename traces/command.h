@@ -83,10 +83,12 @@ void invocation_release(struct invocation *inv);
 void command_help(FILE *out, const struct command *command);
 void commands_help(FILE *out);
 
-/* Output that is whole or untouched: a temporary file beside path, renamed on commit. */
+/* Output that is whole or untouched: a temporary file beside path, renamed on commit, with the mode
+ * of the file that it replaces. A link stays: what it leads to is replaced. A device or a pipe is
+ * written as it is. */
 struct atomic_file {
     FILE *f;
-    char *path, *tmp;
+    char *path, *tmp; /* tmp NULL: a device or a pipe */
 };
 enum status atomic_open(struct atomic_file *a, const char *path, struct err *err);
 enum status atomic_commit(struct atomic_file *a, struct err *err);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "traces/command.h"
+#include "traces/input.h"
 
 enum { MAX_BYTES = 64 << 20, MAX_COLUMNS = 512 };
 
@@ -186,20 +187,21 @@ enum status csv_read(struct csv *t, const char *path, struct err *err)
 {
     *t = (struct csv){0};
     struct stat st;
-    FILE *f = fopen(path, "rb");
+    const char *name = input_name(path);
+    FILE *f = input_stream(path);
     if (f == NULL)
-        return err_set(err, STATUS_INPUT, "%s: %s", path, strerror(errno));
+        return err_set(err, STATUS_INPUT, "%s: %s", name, strerror(errno));
     enum status status = STATUS_OK;
     char *text = NULL;
     if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
-        status = err_set(err, STATUS_INPUT, "%s: not a file; a CSV table was expected", path);
+        status = err_set(err, STATUS_INPUT, "%s: not a file; a CSV table was expected", name);
     else if (st.st_size > MAX_BYTES)
         status =
-            err_set(err, STATUS_INPUT, "%s: larger than 64 MiB; a CSV table was expected", path);
+            err_set(err, STATUS_INPUT, "%s: larger than 64 MiB; a CSV table was expected", name);
     else if ((text = malloc((size_t)st.st_size + 1)) == NULL)
         status = err_set(err, STATUS_FAILED, "out of memory");
     else
-        status = csv_parse(t, path, text, fread(text, 1, (size_t)st.st_size, f), err);
+        status = csv_parse(t, name, text, fread(text, 1, (size_t)st.st_size, f), err);
     free(text);
     fclose(f);
     return status;

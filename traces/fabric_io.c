@@ -7,6 +7,7 @@
 
 #include "model/fabric_words.h"
 #include "traces/command.h"
+#include "traces/input.h"
 #include "traces/json_doc.h"
 #include "traces/load.h"
 
@@ -328,7 +329,7 @@ enum status fabric_parse(struct fabric *f, const char *name, const char *text, s
 int fabric_is_file(const char *path)
 {
     char head[4096];
-    FILE *in = fopen(path, "rb");
+    FILE *in = input_stream(path);
     if (in == NULL)
         return 0;
     size_t n = fread(head, 1, sizeof head - 1, in);
@@ -355,7 +356,7 @@ enum status fabric_load(struct fabric *f, const char *spec, FILE *log, struct er
         id[len] = '\0';
         return fabric_preset(f, id, (int)gpus, err);
     }
-    if (strcmp(spec, "-") != 0 && fabric_is_file(spec)) {
+    if (fabric_is_file(spec)) {
         struct json_doc doc = {0};
         enum status status = json_doc_read(&doc, spec, err);
         if (status == STATUS_OK)
@@ -368,7 +369,7 @@ enum status fabric_load(struct fabric *f, const char *spec, FILE *log, struct er
     if (status == STATUS_OK)
         status = fabric_from_records(f, &t.records, err);
     if (status == STATUS_UNSUPPORTED)
-        err_prefix(err, "%s", spec);
+        err_prefix(err, "%s", input_name(spec));
     trace_release(&t);
     return status;
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "traces/input.h"
+
 enum { MAX_BYTES = 64 << 20 };
 
 void json_doc_release(struct json_doc *doc)
@@ -66,9 +68,8 @@ enum status json_doc_parse(struct json_doc *doc, const char *name, const char *t
 enum status json_doc_read(struct json_doc *doc, const char *path, struct err *err)
 {
     *doc = (struct json_doc){0};
-    int standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "standard input" : path;
-    FILE *f = standard ? stdin : fopen(path, "rb");
+    const char *name = input_name(path);
+    FILE *f = input_stream(path);
     enum status status = STATUS_OK;
     struct stat st;
     if (f == NULL)
@@ -111,8 +112,7 @@ enum status json_doc_read(struct json_doc *doc, const char *path, struct err *er
     doc->name = strdup(name);
     status = doc->name == NULL ? err_set(err, STATUS_FAILED, "out of memory") : parse(doc, err);
 out:
-    if (!standard)
-        fclose(f);
+    fclose(f);
     if (status != STATUS_OK)
         json_doc_release(doc);
     return status;

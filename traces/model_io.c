@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/input.h"
 #include "traces/json_doc.h"
 #include "traces/load.h"
 
@@ -409,7 +410,7 @@ enum status model_parse(struct costs *cs, const char *name, const char *text, si
 static int is_model(const char *path)
 {
     char head[64];
-    FILE *f = strcmp(path, "-") == 0 ? NULL : fopen(path, "rb");
+    FILE *f = input_stream(path);
     if (f == NULL)
         return 0;
     size_t n = fread(head, 1, sizeof head - 1, f);

@@ -58,7 +58,7 @@ enum status model_parse(struct costs *cs, const char *name, const char *text, si
                         struct err *err);
 
 /* Appends the costs of `path`: a model file as it is; a trace, or what import recognises, fitted.
- * "-" is standard input, and then a trace. Warnings go to `log` (may be NULL). */
+ * "-" is standard input. Warnings go to `log` (may be NULL). */
 enum status costs_load(struct costs *cs, const char *path, FILE *log, struct err *err);
 
 #endif

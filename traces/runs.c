@@ -7,6 +7,7 @@
 
 #include "model/accept_quantity.h"
 #include "traces/command.h"
+#include "traces/input.h"
 #include "traces/load.h"
 #include "traces/run_table.h"
 
@@ -263,9 +264,8 @@ enum status run_list_load(struct run_list *l, const char *path, const char *cons
     struct csv csv = {0};
     struct err ignored;
     enum status status;
-    if (strcmp(path, "-") != 0 && csv_read(&csv, path, &ignored) == STATUS_OK &&
-        is_run_table(&csv)) {
-        status = load_table(l, &csv, path, where, n_where, err);
+    if (csv_read(&csv, path, &ignored) == STATUS_OK && is_run_table(&csv)) {
+        status = load_table(l, &csv, input_name(path), where, n_where, err);
     } else {
         struct trace t = {0};
         status = trace_load(&t, path, log, err);

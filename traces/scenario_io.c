@@ -452,3 +452,30 @@ const char *scenario_doc_source(const struct json_doc *doc, const char *path)
     const cJSON *source = cJSON_GetObjectItemCaseSensitive(item, "source");
     return cJSON_IsString(source) ? source->valuestring : NULL;
 }
+
+void scenario_move_costs(cJSON *costs, const char *from, const char *to)
+{
+    char from_dir[4096], to_dir[4096];
+    const char *paths[] = {from, to};
+    char *dirs[] = {from_dir, to_dir};
+    char *real[] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        const char *slash = strrchr(paths[i], '/');
+        snprintf(dirs[i], 4096, "%.*s", slash ? (int)(slash - paths[i]) + 1 : 1,
+                 slash ? paths[i] : ".");
+        real[i] = realpath(dirs[i], NULL);
+    }
+    if (real[0] != NULL && real[1] != NULL && strcmp(real[0], real[1]) != 0)
+        for (int i = 0; i < cJSON_GetArraySize(costs); i++) {
+            const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(costs, i));
+            char path[8200];
+            if (name == NULL || name[0] == '/')
+                continue;
+            snprintf(path, sizeof path, "%.4000s/%.4000s", real[0], name);
+            char *whole = realpath(path, NULL);
+            cJSON_ReplaceItemInArray(costs, i, cJSON_CreateString(whole != NULL ? whole : path));
+            free(whole);
+        }
+    free(real[0]);
+    free(real[1]);
+}

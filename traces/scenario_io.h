@@ -24,6 +24,10 @@ struct scenario_file {
 };
 void scenario_file_release(struct scenario_file *f);
 
+/* Rewrites a scenario's list "costs", whose paths lie relative to the folder of file `from`, for a
+ * scenario in file `to`: whole paths where the folders differ. `costs` may be NULL. */
+void scenario_move_costs(cJSON *costs, const char *from, const char *to);
+
 /* Reads `path`, loads the costs it names (relative to the file's folder; `more` adds n_more paths
  * of --costs, which come first), checks, binds and anchors. A costs file that is a trace is
  * fitted; warnings about that go to `log`. f->s and f->today are then equal. */

@@ -1,11 +1,12 @@
 #include "traces/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "traces/input.h"
 
 enum { BLOCK = 1 << 18 };
 
@@ -48,7 +49,9 @@ enum status source_open(struct source *s, const char *path, struct err *err)
     int is_stdin = strcmp(path, "-") == 0;
     *s = (struct source){.name = is_stdin ? "standard input" : path, .fd = -1};
     struct stat st;
-    s->fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    /* A pipe is read as it comes; what has been kept of one, or a file, from its start. */
+    int piped = is_stdin && fstat(STDIN_FILENO, &st) == 0 && !S_ISREG(st.st_mode);
+    s->fd = piped ? dup(STDIN_FILENO) : input_open(path);
     if (s->fd < 0)
         return err_set(err, STATUS_INPUT, "%s: %s", s->name, strerror(errno));
     if (fstat(s->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
