@@ -1,7 +1,11 @@
 # What a file may be, standard input and a pipe may be: a trace, a model, a fabric, a table.
 S=$TOP/traces/scenarios/origin.json
 T=$TOP/traces/recorded/rtx_pro_6000_8gpu_switches.jsonl
-R=$TOP/traces/reference/plain_and_spec_8x_rtx_pro_6000.csv
+cat >runs.csv <<'C'
+concurrency,num_spec_tokens,base_tok_s,spec_tok_s
+1,2,86,117
+2,2,145,175
+C
 "$UPDRAFT" fit "$T" --json >model.json && "$UPDRAFT" crossover epyc-2s --params --json >fabric.json || exit
 same() { # FILE COMMAND...: @ stands for the file, for "-" and for a pipe's name
     file=$1
@@ -23,4 +27,4 @@ same model.json crossover @
 same "$T" crossover @
 same fabric.json crossover @
 same fabric.json predict --fabric @ --impl custom/twoshot --bytes 43008 --ranks 8
-same "$R" calibrate "$S" --with @
+same runs.csv calibrate "$S" --with @
