@@ -11,7 +11,7 @@
 
 enum {
     CHUNK = 8192,      /* points that one thread formats before the line goes out */
-    LINE_ROOM = 512,   /* bytes of one line, texts apart */
+    LINE_ROOM = 2048,  /* bytes of one point, texts apart */
     AUTO_POINTS = 500, /* up to so many points the intervals are drawn unasked */
     AUTO_DRAWS = 400,
 };
@@ -19,7 +19,7 @@ enum {
 struct sweep {
     const struct scenario_file *file;
     struct axis axes[VARY_MAX_AXES];
-    int n_axes, rebind, draws;
+    int n_axes, rebind, draws, json;
     uint64_t seed;
     size_t points;
     size_t first; /* of this wave */
@@ -32,54 +32,83 @@ struct sweep {
     } slots[PARALLEL_MAX_THREADS];
 };
 
-/* The columns of results. Intervals are empty where none were drawn. */
-static const char columns[] =
-    "baseline_tokens_per_s,speculative_tokens_per_s,speculative_low,speculative_high,speedup,"
-    "speedup_low,speedup_high,tokens_per_cycle,cycle_us,draft_us,verify_compute_us,"
-    "verify_allreduce_us,draft_allreduce_us,host_us,extrapolated\n";
+/* The columns of results. Intervals are empty (in JSON null) where none were drawn. */
+static const char *const columns[] = {
+    "baseline_tokens_per_s",
+    "speculative_tokens_per_s",
+    "speculative_low",
+    "speculative_high",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "tokens_per_cycle",
+    "cycle_us",
+    "draft_us",
+    "verify_compute_us",
+    "verify_allreduce_us",
+    "draft_allreduce_us",
+    "host_us",
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static const unsigned extrapolations = OUTCOME_COST_EXTRAPOLATED | OUTCOME_ROWS_EXTRAPOLATED |
                                        OUTCOME_ACCEPT_EXTRAPOLATED | OUTCOME_RANKS_CHANGED |
                                        OUTCOME_COST_SYNTHESIZED;
 
-static char *field(char *p, double x)
+static char *begin_field(char *p, int json, int first, const char *name)
 {
-    *p++ = ',';
-    return format_double(p, x);
+    if (!first)
+        *p++ = ',';
+    if (json) {
+        *p++ = '"';
+        p = stpcpy(stpcpy(p, name), "\":");
+    }
+    return p;
 }
 
+/* One point: a line of CSV, or an object of JSON's list. Texts are names, without quotes. */
 static char *point_line(char *p, const struct sweep *w, size_t point, const struct simulation *sim)
 {
     const struct outcome *m = &sim->mean;
+    int drawn = sim->draws > 0;
+    const double values[COLUMNS] = {
+        m->baseline_tokens_per_s,
+        m->speculative_tokens_per_s,
+        drawn ? sim->low.speculative_tokens_per_s : (double)NAN,
+        drawn ? sim->high.speculative_tokens_per_s : (double)NAN,
+        m->speedup,
+        drawn ? sim->low.speedup : (double)NAN,
+        drawn ? sim->high.speedup : (double)NAN,
+        m->tokens_per_cycle,
+        m->cycle_us,
+        m->draft_us,
+        m->verify_compute_us,
+        m->verify_allreduce_us,
+        m->draft_allreduce_us,
+        m->host_us,
+    };
     size_t stride = w->points;
+    if (w->json)
+        p = stpcpy(p, point == 0 ? "\n{" : ",\n{");
     for (int a = 0; a < w->n_axes; a++) {
         const struct axis *axis = &w->axes[a];
         stride /= axis->n;
         size_t i = point / stride % axis->n;
-        if (a > 0)
-            *p++ = ',';
-        if (axis->texts != NULL)
-            p = stpcpy(p, axis->texts[i]);
-        else
+        p = begin_field(p, w->json, a == 0, axis->key->path);
+        if (axis->texts == NULL)
             p = format_double(p, axis->numbers[i]);
+        else if (w->json)
+            p = stpcpy(stpcpy(stpcpy(p, "\""), axis->texts[i]), "\"");
+        else
+            p = stpcpy(p, axis->texts[i]);
     }
-    p = field(p, m->baseline_tokens_per_s);
-    p = field(p, m->speculative_tokens_per_s);
-    p = field(p, sim->draws ? sim->low.speculative_tokens_per_s : (double)NAN);
-    p = field(p, sim->draws ? sim->high.speculative_tokens_per_s : (double)NAN);
-    p = field(p, m->speedup);
-    p = field(p, sim->draws ? sim->low.speedup : (double)NAN);
-    p = field(p, sim->draws ? sim->high.speedup : (double)NAN);
-    p = field(p, m->tokens_per_cycle);
-    p = field(p, m->cycle_us);
-    p = field(p, m->draft_us);
-    p = field(p, m->verify_compute_us);
-    p = field(p, m->verify_allreduce_us);
-    p = field(p, m->draft_allreduce_us);
-    p = field(p, m->host_us);
-    *p++ = ',';
+    for (int c = 0; c < COLUMNS; c++) {
+        p = begin_field(p, w->json, 0, columns[c]);
+        p = w->json && !isfinite(values[c]) ? stpcpy(p, "null") : format_double(p, values[c]);
+    }
+    p = begin_field(p, w->json, 0, "extrapolated");
     *p++ = m->flags & extrapolations ? '1' : '0';
-    *p++ = '\n';
+    *p++ = w->json ? '}' : '\n';
     return p;
 }
 
@@ -142,9 +171,11 @@ static void run_chunks(void *ctx, size_t begin, size_t end)
 static enum status sweep(struct sweep *w, int threads, FILE *out, struct err *err)
 {
     enum status status = STATUS_OK;
-    for (int a = 0; a < w->n_axes; a++)
+    for (int a = 0; a < w->n_axes && !w->json; a++)
         fprintf(out, "%s,", w->axes[a].key->path);
-    fputs(columns, out);
+    for (int c = 0; c < COLUMNS && !w->json; c++)
+        fprintf(out, "%s,", columns[c]);
+    fputs(w->json ? "{\"points\":[" : "extrapolated\n", out);
     for (w->first = 0; w->first < w->points && status == STATUS_OK;
          w->first += (size_t)threads * CHUNK) {
         parallel_for(threads, (size_t)threads, run_chunks, w);
@@ -158,6 +189,8 @@ static enum status sweep(struct sweep *w, int threads, FILE *out, struct err *er
             }
         }
     }
+    if (w->json)
+        fputs("]}\n", out);
     for (int c = 0; c < threads; c++)
         free(w->slots[c].text);
     return status;
@@ -248,6 +281,7 @@ static enum status run(struct invocation *inv, struct err *err)
     if (status != STATUS_OK)
         goto out;
     w.file = &f;
+    w.json = inv->json;
     w.seed = (uint64_t)seed;
     w.draws = draws >= 0 ? (int)draws : w.points <= AUTO_POINTS ? AUTO_DRAWS : 0;
     status = price_axes(&w, &f, err);
@@ -279,7 +313,7 @@ const struct command cmd_sweep = {
     .details = "One line a point: the varied keys, the throughputs with the 95 % interval of the "
                "speculative\n"
                "one and of the speedup (empty where none were drawn), and the cycle's parts in "
-               "microseconds.",
+               "microseconds. --json prints the same as a list \"points\" of objects.",
     .min_args = 1,
     .max_args = 1,
     .options = options,

@@ -20,4 +20,15 @@ for k in range(8):
 P
 echo "python $?"
 "$UPDRAFT" sweep "$TOP/traces/scenarios/origin.json" --vary draft.num_steps=1:8 --vary allreduce.count=0:244:2 --threads 1 | cmp - grid.csv && echo "same bytes for any number of threads"
+"$UPDRAFT" sweep "$TOP/traces/scenarios/origin.json" --vary allreduce.impl=nccl/ring/ll,custom/oneshot --vary batch=1:300 >grid.csv
+"$UPDRAFT" sweep "$TOP/traces/scenarios/origin.json" --vary allreduce.impl=nccl/ring/ll,custom/oneshot --vary batch=1:300 --json >grid.json
+python3 - <<'P'
+import csv, json
+rows, points = list(csv.DictReader(open("grid.csv"))), json.load(open("grid.json"))["points"]
+assert len(rows) == len(points) == 600
+for r, p in zip(rows, points):
+    assert list(r) == list(p)
+    assert all(v is None and r[k] == "" or str(v) == r[k] or float(r[k]) == v for k, v in p.items()), (r, p)
+P
+echo "json: $?"
 "$UPDRAFT" sweep "$TOP/traces/scenarios/origin.json" --vary batch=1,4 | awk -F, 'NR > 1 {print ($4 != "" && $4 < $3 && $3 < $5) ? "interval" : "none"}'
