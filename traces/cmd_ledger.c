@@ -109,7 +109,7 @@ static enum status ledger_read(struct ledger *l, const char *path, struct err *e
     enum status status = STATUS_OK;
     long number = 0;
     if (memcmp(head, begin, look) != 0)
-        status = err_set(err, STATUS_INPUT, "%s:1: this is no ledger; it was left alone", path);
+        status = err_set(err, STATUS_INPUT, "%s:1: one JSON object a line was expected", path);
     rewind(f);
     for (ssize_t got; status == STATUS_OK && (got = getline(&line, &cap, f)) > 0;) {
         number++;
