@@ -251,6 +251,10 @@ static enum status parse_axes(struct sweep *w, const struct invocation *inv, str
         if (status != STATUS_OK)
             return status;
         w->n_axes++;
+        for (int b = 0; b < w->n_axes - 1; b++)
+            if (w->axes[b].key == a->key)
+                return err_set(err, STATUS_USAGE,
+                               "--vary %s twice: name all its values in one list", a->key->path);
         if (a->n > VARY_MAX_POINTS / w->points)
             return err_set(err, STATUS_USAGE, "the grid has more than %d points", VARY_MAX_POINTS);
         w->points *= a->n;

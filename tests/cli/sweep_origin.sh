@@ -32,3 +32,4 @@ for r, p in zip(rows, points):
 P
 echo "json: $?"
 "$UPDRAFT" sweep "$TOP/traces/scenarios/origin.json" --vary batch=1,4 | awk -F, 'NR > 1 {print ($4 != "" && $4 < $3 && $3 < $5) ? "interval" : "none"}'
+"$UPDRAFT" sweep "$TOP/traces/scenarios/origin.json" --vary batch=1 --vary batch=2; echo "the same key twice: $?"
