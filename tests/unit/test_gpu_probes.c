@@ -88,6 +88,7 @@ static void test_one_gpu(void **state)
     assert_int_equal(count(r, n, "0>cpu", "ping-pong"), 1);
     assert_int_equal(count(r, n, "0>0", "chase"), 1);
     assert_int_equal(count(r, n, "0>host", "copy out"), 1);
+    assert_int_equal(count(r, n, "0>host", "copy out and in"), 1);
     assert_int_equal(count(r, n, "8 on 0>host", "stores"), 1);
     assert_int_equal(count(r, n, "ring", NULL), 0);
     free(r);
