@@ -23,8 +23,9 @@ static char *joined(const char *dir, const char *name)
     return NULL;
 }
 
-/* The parent of the folder that holds the running binary: the source tree of build/updraft, or of
- * build/tests/unit/test_x, whichever first holds `name`. */
+/* By where the running binary lies: share/updraft beside the bin/ of an installed one, wherever it
+ * was installed or moved to; else the source tree of build/updraft, or of build/tests/unit/test_x,
+ * whichever first holds `name`. */
 static char *beside_binary(const char *name)
 {
     char dir[4096];
@@ -35,7 +36,11 @@ static char *beside_binary(const char *name)
     char *slash = strrchr(dir, '/');
     for (int up = 0; up < 4 && slash != NULL && slash != dir; up++) {
         *slash = '\0';
-        char *path = up == 0 ? NULL : joined(dir, name);
+        char shared[sizeof dir + sizeof "/share/updraft"];
+        snprintf(shared, sizeof shared, "%s/share/updraft", dir);
+        char *path = up == 1 ? joined(shared, name) : NULL;
+        if (path == NULL && up > 0)
+            path = joined(dir, name);
         if (path != NULL)
             return path;
         slash = strrchr(dir, '/');
@@ -53,8 +58,8 @@ char *share_path(const char *name, struct err *err)
         path = joined(DATADIR, name);
     if (path == NULL)
         err_set(err, STATUS_MISSING,
-                "%s is not there: looked in $UPDRAFT_DATA, beside the binary's build folder and in "
-                "%s; set UPDRAFT_DATA to the source tree",
+                "%s is not there: looked in $UPDRAFT_DATA, in share/updraft and the source tree "
+                "beside the binary and in %s; set UPDRAFT_DATA to the source tree",
                 name, DATADIR);
     return path;
 }
