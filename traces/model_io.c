@@ -406,7 +406,8 @@ enum status model_parse(struct costs *cs, const char *name, const char *text, si
     return status;
 }
 
-/* Whether the first bytes are a model file's: an object whose first key is updraft_model. */
+/* Whether it is a model file: one object with the key updraft_model, which a tool that sorts keys
+ * may have put anywhere. */
 static int is_model(const char *path)
 {
     char head[64];
@@ -421,7 +422,14 @@ static int is_model(const char *path)
         return 0;
     p++;
     p += strspn(p, " \t\r\n");
-    return strncmp(p, "\"updraft_model\"", 15) == 0;
+    if (strncmp(p, "\"updraft_model\"", 15) == 0 || strncmp(p, "\"updraft_trace\"", 15) == 0)
+        return p[9] == 'm';
+    struct json_doc doc;
+    struct err ignored;
+    int is = json_doc_read(&doc, path, &ignored) == STATUS_OK &&
+             cJSON_HasObjectItem(doc.root, "updraft_model");
+    json_doc_release(&doc);
+    return is;
 }
 
 enum status costs_load(struct costs *cs, const char *path, FILE *log, struct err *err)

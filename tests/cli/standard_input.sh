@@ -28,3 +28,5 @@ same "$T" crossover @
 same fabric.json crossover @
 same fabric.json predict --fabric @ --impl custom/twoshot --bytes 43008 --ranks 8
 same runs.csv calibrate "$S" --with @
+python3 -c 'import json; json.dump(json.load(open("model.json")), open("sorted.json", "w"), sort_keys=True, indent=1)'
+"$UPDRAFT" predict sorted.json --impl nccl/ring/ll --bytes 43008 | cmp - <("$UPDRAFT" predict model.json --impl nccl/ring/ll --bytes 43008) && echo "a model with its keys in another order"
