@@ -3,11 +3,11 @@
 "$UPDRAFT" crossover switch-4-2s --ranks 4 --impl custom/oneshot --impl nccl/ring/ll --json |
     python3 -c 'import json,sys; d=json.load(sys.stdin); print(sorted(d), [s["impl"] for s in d["segments"]], d["crossovers"][0]["below"], d["crossovers"][0]["ci95"][0] <= d["crossovers"][0]["bytes"] <= d["crossovers"][0]["ci95"][1])'
 F=$TOP/tests/fixtures/fabric
-"$UPDRAFT" crossover $F/box.json --impl custom/oneshot --impl custom/oneshot-pull --to 64K
-"$UPDRAFT" crossover $F/topo.jsonl --params | grep measured
+"$UPDRAFT" crossover "$F/box.json" --impl custom/oneshot --impl custom/oneshot-pull --to 64K
+"$UPDRAFT" crossover "$F/topo.jsonl" --params | grep measured
 # A fabric written out is the fabric read in.
-"$UPDRAFT" crossover $F/box.json --params --json >again.json && "$UPDRAFT" crossover again.json --params --json | cmp - again.json && echo "round trip"
-"$UPDRAFT" crossover $F/graph.json --impl host/oneshot --impl custom/oneshot --placement 0,1 --to 1M
+"$UPDRAFT" crossover "$F/box.json" --params --json >again.json && "$UPDRAFT" crossover again.json --params --json | cmp - again.json && echo "round trip"
+"$UPDRAFT" crossover "$F/graph.json" --impl host/oneshot --impl custom/oneshot --placement 0,1 --to 1M
 echo "refused:"
 for bad in nowhere epyc-2s:65 epyc-2s: "$TOP/tests"; do "$UPDRAFT" crossover "$bad"; echo "exit $?"; done
 "$UPDRAFT" crossover epyc-2s --impl custom/onecast --impl nccl/auto; echo "exit $?"
