@@ -345,11 +345,17 @@ static int served_accept(const struct scenario *s, double *p)
     return l->n;
 }
 
+/* One number holds at every position; a list falls beyond its end. */
+static double accept_decay(const struct scenario *s)
+{
+    return s->draft.accept_rate.uniform ? 1 : s->draft.accept_decay.value;
+}
+
 static double tokens_per_cycle(const struct scenario *s, int m)
 {
     double served[SCENARIO_MAX_LIST];
     const double *p = s->draft.accept_rate.v;
-    const double decay = s->draft.accept_decay.value;
+    const double decay = accept_decay(s);
     const int n = s->draft.accept_rate.n, k = s->draft.num_steps;
     if (s->draft.temperature > 0 || s->draft.relaxed_share.value > 0) {
         served_accept(s, served);
@@ -366,7 +372,7 @@ void evaluate_reach(const struct scenario *s, double *reach)
     const int k = scenario_speculates(s) ? s->draft.num_steps : 0;
     double p[SCENARIO_MAX_LIST], scaled[SCENARIO_MAX_LIST];
     const int n = served_accept(s, p);
-    const double decay = s->draft.accept_decay.value;
+    const double decay = accept_decay(s);
     double low = 0, high = 2, want = k > 0 ? tokens_per_cycle(s, scenario_verify_tokens(s)) : 1;
     memcpy(scaled, p, sizeof p);
     if (s->draft.topk > 1)

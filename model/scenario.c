@@ -96,7 +96,7 @@ enum status scenario_set_number(struct scenario *s, const struct scenario_key *k
         *(struct qty *)p = (struct qty){value, value, value, 1, 0};
         return STATUS_OK;
     case KEY_TYPE_LIST:
-        *(struct qty_list *)p = (struct qty_list){.n = 1, .v = {value}};
+        *(struct qty_list *)p = (struct qty_list){.n = 1, .v = {value}, .uniform = 1};
         return STATUS_OK;
     case KEY_TYPE_TEXT:
     case KEY_TYPE_CURVE:
@@ -125,6 +125,7 @@ static enum status set_list(struct scenario *s, const struct scenario_key *key, 
             break;
         p = end + 1;
     }
+    list.uniform = list.n == 1;
     *(struct qty_list *)scenario_member(s, key) = list;
     return STATUS_OK;
 }

@@ -24,6 +24,7 @@ struct qty_list {
     int n;
     double v[SCENARIO_MAX_LIST];
     int assumed;
+    int uniform; /* 1: given as one number, v[0], which holds at every position */
 };
 
 struct qty_curve {

@@ -44,7 +44,7 @@ static enum status read_list(struct scenario *s, const struct json_doc *doc,
     struct qty_list list = {0};
     enum status status;
     if (!cJSON_IsArray(item)) {
-        list.n = 1;
+        list.n = list.uniform = 1;
         status = number(doc, key, item, &list.v[0], err);
         if (status != STATUS_OK)
             return status;

@@ -164,7 +164,8 @@ static cJSON *value_json(const struct scenario *s, const struct scenario_key *ke
         return qty_json(p);
     case KEY_TYPE_LIST: {
         const struct qty_list *list = p;
-        cJSON *array = cJSON_CreateDoubleArray(list->v, list->n);
+        cJSON *array = list->uniform ? cJSON_CreateNumber(list->v[0])
+                                     : cJSON_CreateDoubleArray(list->v, list->n);
         if (!list->assumed)
             return array;
         cJSON *o = cJSON_CreateObject();

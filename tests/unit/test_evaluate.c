@@ -170,6 +170,27 @@ static void draws_are_reproducible_and_calibrated(void **state)
     assert_true(inside > 0.94 * n && inside < 0.96 * n);
 }
 
+static void one_number_holds_at_every_position(void **state)
+{
+    (void)state;
+    struct cost c = line();
+    struct costs costs = {&c, 1, 1};
+    struct scenario s = base(&costs);
+    struct outcome o;
+    struct err err;
+    s.draft.num_steps = 4;
+    s.draft.accept_decay = (struct qty){0.5, 0.5, 0.5, 1, 0};
+    assert_int_equal(scenario_set(&s, "draft.accept_rate", "1", &err), STATUS_OK);
+    evaluate(&s, &o);
+    assert_near(o.tokens_per_cycle, 5, 1e-12);
+    assert_int_equal(scenario_set(&s, "draft.accept_rate", "0.8", &err), STATUS_OK);
+    evaluate(&s, &o);
+    assert_near(o.tokens_per_cycle, 1 + 0.8 + 0.64 + 0.512 + 0.4096, 1e-12);
+    assert_int_equal(scenario_set(&s, "draft.accept_rate", "0.8,0.8", &err), STATUS_OK);
+    evaluate(&s, &o);
+    assert_near(o.tokens_per_cycle, 1 + 0.8 + 0.64 + 0.64 * 0.4 + 0.64 * 0.4 * 0.2, 1e-12);
+}
+
 static void trees_lie_between_chain_and_depth(void **state)
 {
     (void)state;
@@ -195,6 +216,7 @@ int main(void)
         cmocka_unit_test(keys_are_checked),
         cmocka_unit_test(a_never_measured_variant_is_refused),
         cmocka_unit_test(draws_are_reproducible_and_calibrated),
+        cmocka_unit_test(one_number_holds_at_every_position),
         cmocka_unit_test(trees_lie_between_chain_and_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
